@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package step has a closed set of steps and of states, and forgets one of each.
+package step
+
+// Step is one of a closed set.
+//
+//sumtype:decl
+type Step interface{ step() }
+
+// Create makes a pod.
+type Create struct{}
+
+// Delete removes one.
+type Delete struct{}
+
+func (Create) step() {}
+func (Delete) step() {}
+
+// State is one of a closed set.
+type State string
+
+// The states.
+const (
+	Ready State = "Ready"
+	Gone  State = "Gone"
+)
+
+// Name forgets a step, which a default does not excuse.
+func Name(s Step) string {
+	switch s.(type) { // want gochecksumtype
+	case Create:
+		return "create"
+	default:
+		return ""
+	}
+}
+
+// Sign forgets a state, which a default does not excuse.
+func Sign(s State) string {
+	switch s { // want exhaustive
+	case Ready:
+		return "+"
+	default:
+		return ""
+	}
+}
