@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/step"
+)
+
+// DefaultConcurrency is how many writes for one object are under way at once.
+const DefaultConcurrency = 16
+
+// Applier executes steps. It is safe for concurrent use.
+type Applier struct {
+	client      client.Client
+	writes      *freshness.Tracker
+	concurrency int
+}
+
+// New returns an applier that notes its writes in the tracker. A concurrency of 0 means DefaultConcurrency.
+func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
+	if concurrency <= 0 {
+		concurrency = DefaultConcurrency
+	}
+	return &Applier{client: c, writes: writes, concurrency: concurrency}
+}
+
+// Outcome is what became of one step.
+type Outcome struct {
+	Step step.Step
+	// Err is nil when the step was taken.
+	Err error
+}
+
+// Steps executes the steps of a plan for the object that owns what they change. Revisions are recorded
+// first, and where that fails nothing else is done, because pods must carry the name of a revision that
+// exists. Then pods are changed and deleted, then created with a slow start, and last history is
+// forgotten. Within each of these the steps run in parallel.
+//
+// Steps that were not tried, because an earlier one of their kind failed, have no outcome.
+func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
+	var stages [4][]step.Step
+	for _, s := range steps {
+		n := stageOf(s)
+		stages[n] = append(stages[n], s)
+	}
+	outcomes := a.inOrder(ctx, owner, stages[recording])
+	if Errors(outcomes) != nil {
+		return outcomes
+	}
+	outcomes = append(outcomes, a.inParallel(ctx, owner, stages[changing])...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, stages[creating])...)
+	return append(outcomes, a.inParallel(ctx, owner, stages[forgetting])...)
+}
+
+const (
+	recording = iota
+	changing
+	creating
+	forgetting
+)
+
+func stageOf(s step.Step) int {
+	switch s.(type) {
+	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision:
+		return recording
+	case step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod:
+		return changing
+	case step.CreatePod:
+		return creating
+	case step.ForgetRevision:
+		return forgetting
+	}
+	panic(fmt.Sprintf("apply: step %T has no stage", s)) // the set is closed: the linter finds a missing case
+}
+
+// Errors joins what went wrong. Conflicts are left out: they mean that the view was old, and the event
+// that shows the newer version leads to the next look.
+func Errors(outcomes []Outcome) error {
+	var failed []error
+	for _, o := range outcomes {
+		if o.Err != nil && !IsConflict(o.Err) {
+			failed = append(failed, o.Err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Conflicts tells whether a step was refused because its view was old.
+func Conflicts(outcomes []Outcome) bool {
+	for _, o := range outcomes {
+		if o.Err != nil && IsConflict(o.Err) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsConflict tells whether an error only says that the view was old: the object has changed or is gone.
+func IsConflict(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}
+
+func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
+	var outcomes []Outcome
+	for _, s := range steps {
+		o := a.take(ctx, owner, s)
+		outcomes = append(outcomes, o)
+		if o.Err != nil {
+			break
+		}
+	}
+	return outcomes
+}
+
+func (a *Applier) inParallel(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
+	outcomes := make([]Outcome, len(steps))
+	var running sync.WaitGroup
+	free := make(chan struct{}, a.concurrency)
+	for i, s := range steps {
+		free <- struct{}{}
+		running.Go(func() {
+			outcomes[i] = a.take(ctx, owner, s)
+			<-free
+		})
+	}
+	running.Wait()
+	return outcomes
+}
+
+// slowStart takes 1 step, then 2, then 4 and so on. What fails once, such as a quota that is used up,
+// would fail for all, so a batch with a failure is the last.
+func (a *Applier) slowStart(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
+	var outcomes []Outcome
+	for size := 1; len(steps) > 0; size *= 2 {
+		batch := steps[:min(size, len(steps))]
+		steps = steps[len(batch):]
+		taken := a.inParallel(ctx, owner, batch)
+		outcomes = append(outcomes, taken...)
+		if Errors(taken) != nil {
+			break
+		}
+	}
+	return outcomes
+}
+
+func (a *Applier) take(ctx context.Context, owner types.UID, s step.Step) Outcome {
+	err := a.write(ctx, owner, s)
+	logger := log.FromContext(ctx).WithValues("step", fmt.Sprintf("%T", s)[len("step."):], "on", s.Subject(), "why", s.Why())
+	switch {
+	case err == nil:
+		logger.Info("step taken")
+	case IsConflict(err):
+		logger.V(1).Info("step refused, the view was old", "answer", err.Error())
+	default:
+		logger.Info("step failed", "error", err.Error())
+	}
+	return Outcome{Step: s, Err: err}
+}
+
+func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error {
+	switch s := s.(type) {
+	case step.CreateRevision:
+		return a.create(ctx, owner, "revision", s.Revision.DeepCopy())
+	case step.CreatePod:
+		return a.create(ctx, owner, "pod", s.Pod.DeepCopy())
+	case step.AdoptRevision:
+		return a.adoptRevision(ctx, owner, s)
+	case step.RenumberRevision:
+		return a.renumberRevision(ctx, owner, s)
+	case step.ForgetRevision:
+		return a.delete(ctx, owner, "revision", revisionAt(s.Target), s.Target)
+	case step.DeletePod:
+		return a.delete(ctx, owner, "pod", podAt(s.Target), s.Target)
+	case step.ReleasePod:
+		return a.releasePod(ctx, owner, s)
+	case step.PatchPod:
+		return a.patchPod(ctx, owner, s.Target, s.Patch)
+	case step.SetConditions:
+		_, err := a.patchConditions(ctx, owner, s.Target, s.Conditions)
+		return err
+	case step.UpdateInPlace:
+		return a.updateInPlace(ctx, owner, s)
+	}
+	panic(fmt.Sprintf("apply: step %T cannot be taken", s))
+}
+
+func (a *Applier) create(ctx context.Context, owner types.UID, what string, object client.Object) error {
+	name := object.GetName()
+	if err := a.client.Create(ctx, object); err != nil {
+		return fmt.Errorf("creating %s %s: %w", what, name, err)
+	}
+	a.writes.Wrote(owner, object)
+	return nil
+}
+
+func (a *Applier) delete(ctx context.Context, owner types.UID, what string, object client.Object, t step.Target) error {
+	exactly := client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion}
+	if err := a.client.Delete(ctx, object, exactly); err != nil {
+		return fmt.Errorf("deleting %s %s: %w", what, t.Name, err)
+	}
+	a.writes.Deleted(owner, object)
+	return nil
+}
+
+func metaAt(t step.Target) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name, UID: t.UID, ResourceVersion: t.ResourceVersion}
+}

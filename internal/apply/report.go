@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/step"
+)
+
+// Status writes the status of an object: the difference between before and after, on the condition that
+// the object is still the version of before.
+func (a *Applier) Status(ctx context.Context, before, after client.Object) error {
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := a.client.Status().Patch(ctx, after, patch); err != nil {
+		return fmt.Errorf("writing the status of %s: %w", before.GetName(), err)
+	}
+	a.writes.Wrote(after.GetUID(), after)
+	return nil
+}
+
+// Tell records an event about each step that people want to know of.
+func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcome) {
+	for _, o := range outcomes {
+		if o.Err != nil && IsConflict(o.Err) {
+			continue
+		}
+		tellOne(recorder, about, o)
+	}
+}
+
+func tellOne(recorder events.EventRecorder, about runtime.Object, o Outcome) {
+	reasons, told := eventOf(o.Step)
+	switch {
+	case !told:
+	case o.Err != nil:
+		recorder.Eventf(about, nil, corev1.EventTypeWarning, reasons.failed, reasons.action, "%s", o.Err.Error())
+	default:
+		recorder.Eventf(about, nil, corev1.EventTypeNormal, reasons.done, reasons.action, "pod %s: %s", o.Step.Subject(), o.Step.Why())
+	}
+}
+
+type eventReasons struct{ done, failed, action string }
+
+func eventOf(s step.Step) (eventReasons, bool) {
+	switch s := s.(type) {
+	case step.CreatePod:
+		return eventReasons{"SuccessfulCreate", "FailedCreate", "Create"}, true
+	case step.DeletePod:
+		if s.Cause == step.Recreate {
+			return eventReasons{"SuccessfulUpdatePodReCreate", "FailedUpdatePodReCreate", "Recreate"}, true
+		}
+		return eventReasons{"SuccessfulDelete", "FailedDelete", "Delete"}, true
+	case step.UpdateInPlace:
+		// The second half of an update that had a grace period is worth an event only when it fails.
+		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, !s.Resumes
+	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions:
+		return eventReasons{}, false
+	}
+	panic(fmt.Sprintf("apply: step %T has no event", s))
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package freshness
+
+import (
+	"reflect"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// emptyLike is a new, empty object of the same kind.
+func emptyLike(object client.Object) client.Object {
+	empty, ok := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	if !ok {
+		panic("freshness: " + reflect.TypeOf(object).String() + " does not point to an API object")
+	}
+	return empty
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package freshness
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// DefaultTimeout is how long a write that the cache does not show may hold its owner up, when the
+	// API server confirms that it was made.
+	DefaultTimeout = 5 * time.Minute
+	// verifyEvery is how often a write that the cache does not show is looked up live.
+	verifyEvery = 10 * time.Second
+)
+
+// Tracker notes writes and tells whether the cache shows them. It is safe for concurrent use, except that
+// Unseen is called by one goroutine at a time for one owner (as a work queue does).
+type Tracker struct {
+	cache, live client.Reader
+	clock       clock.PassiveClock
+	timeout     time.Duration
+
+	mu     sync.Mutex
+	owners map[types.UID]map[key]*write
+}
+
+type key struct {
+	kind string
+	name types.NamespacedName
+}
+
+type write struct {
+	object          client.Object // an empty object of the kind, to read into
+	uid             types.UID
+	resourceVersion string
+	deleted         bool
+	made, verify    time.Time
+}
+
+// New returns a tracker that compares the cache with what it is told. A timeout of 0 means DefaultTimeout.
+func New(cache, live client.Reader, clock clock.PassiveClock, timeout time.Duration) *Tracker {
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	return &Tracker{cache: cache, live: live, clock: clock, timeout: timeout, owners: map[types.UID]map[key]*write{}}
+}
+
+// Wrote notes that object was created or patched for owner; it holds what the server answered.
+func (t *Tracker) Wrote(owner types.UID, object client.Object) {
+	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion()})
+}
+
+// Deleted notes that object was deleted for owner. It counts as seen when the cache shows it terminating.
+func (t *Tracker) Deleted(owner types.UID, object client.Object) {
+	t.note(owner, object, &write{uid: object.GetUID(), deleted: true})
+}
+
+// Forget drops what was noted for an owner that is gone.
+func (t *Tracker) Forget(owner types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.owners, owner)
+}
+
+func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
+	now := t.clock.Now()
+	w.object, w.made, w.verify = emptyLike(object), now, now.Add(verifyEvery)
+	k := key{kind: fmt.Sprintf("%T", object), name: client.ObjectKeyFromObject(object)}
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.owners[owner] == nil {
+		t.owners[owner] = map[key]*write{}
+	}
+	t.owners[owner][k] = w
+}
+
+// Unseen tells whether the cache is older than a write made for owner. Then wait is how long to sleep at
+// most before asking again; the event that brings the cache up to date usually comes sooner.
+func (t *Tracker) Unseen(ctx context.Context, owner types.UID) (wait time.Duration, stale bool) {
+	t.mu.Lock()
+	pending := maps.Clone(t.owners[owner])
+	t.mu.Unlock()
+	if len(pending) == 0 {
+		return 0, false
+	}
+	now := t.clock.Now()
+	wait = verifyEvery
+	var seen []key
+	for _, k := range slices.SortedFunc(maps.Keys(pending), compareKeys) {
+		w := pending[k]
+		if w.shownBy(ctx, t.cache, k.name) || t.expired(ctx, k, w, now) {
+			seen = append(seen, k)
+			continue
+		}
+		stale = true
+		wait = min(wait, max(w.verify.Sub(now), 0))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range seen {
+		if t.owners[owner][k] == pending[k] { // not written again meanwhile
+			delete(t.owners[owner], k)
+		}
+	}
+	if len(t.owners[owner]) == 0 {
+		delete(t.owners, owner)
+	}
+	return wait, stale
+}
+
+// shownBy tells whether the reader shows the write or something newer.
+func (w *write) shownBy(ctx context.Context, reader client.Reader, name types.NamespacedName) bool {
+	object := emptyLike(w.object)
+	err := reader.Get(ctx, name, object, client.UnsafeDisableDeepCopy)
+	switch {
+	case apierrors.IsNotFound(err):
+		return w.deleted
+	case err != nil:
+		return false
+	case object.GetUID() != w.uid:
+		return true // a namesake: ours is gone
+	case object.GetDeletionTimestamp() != nil:
+		return true
+	case w.deleted:
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), w.resourceVersion)
+	return err == nil && order >= 0
+}
+
+// expired tells whether a write that the cache does not show may be dropped: because the object is gone
+// or replaced, so that no event for this write will come any more, or because the cache had its time.
+func (t *Tracker) expired(ctx context.Context, k key, w *write, now time.Time) bool {
+	if now.Before(w.verify) {
+		return false
+	}
+	w.verify = now.Add(verifyEvery)
+	object := emptyLike(w.object)
+	err := t.live.Get(ctx, k.name, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true
+	case err != nil:
+		return false // asked again later: the API server is not well, and acting now would not help
+	case object.GetUID() != w.uid:
+		return true
+	}
+	return now.Sub(w.made) >= t.timeout
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name.Namespace, b.name.Namespace), cmp.Compare(a.name.Name, b.name.Name))
+}

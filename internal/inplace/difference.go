@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"slipway.dev/slipway/internal/step"
+)
+
+// Difference is what stands between two templates, split by whether it can reach a living pod.
+type Difference struct {
+	// Refusals name each field that a living pod cannot take over; empty when the pod can be kept.
+	Refusals []string
+	// Images maps containers to the image that they shall run.
+	Images map[string]string
+	// Labels and Annotations hold what the template adds, changes or (nil) removes. Keys that others
+	// put on a pod are not in here, so they survive.
+	Labels, Annotations map[string]*string
+	// AddFinalizers and RemoveFinalizers are the template's own finalizers that came and went.
+	AddFinalizers, RemoveFinalizers []string
+}
+
+// Compare tells what it takes to bring a pod of template from to template to. Both must be normalised
+// (package revision), so that fields spelled differently with the same meaning do not differ.
+// The answer depends on nothing else: compute it once for each pair of revisions.
+func Compare(from, to *corev1.PodTemplateSpec) Difference {
+	d := Difference{
+		Images:      map[string]string{},
+		Labels:      changedKeys(from.Labels, to.Labels),
+		Annotations: changedKeys(from.Annotations, to.Annotations),
+	}
+	d.AddFinalizers = without(to.Finalizers, from.Finalizers)
+	d.RemoveFinalizers = without(from.Finalizers, to.Finalizers)
+
+	// What may change is made equal on a copy; whatever still differs then is refused by name.
+	rest := from.Spec.DeepCopy()
+	if sameContainers(from.Spec.Containers, to.Spec.Containers) {
+		for i := range rest.Containers {
+			want := to.Spec.Containers[i]
+			if rest.Containers[i].Image == want.Image {
+				continue
+			}
+			d.Images[want.Name] = want.Image
+			rest.Containers[i].Image = want.Image
+			// The pull policy of a living pod cannot change. One that only follows the tag (Always for
+			// latest, else IfNotPresent) came from the API server's default, not from a person.
+			if pullPolicyFollowsTag(from.Spec.Containers[i]) && pullPolicyFollowsTag(want) {
+				rest.Containers[i].ImagePullPolicy = want.ImagePullPolicy
+			}
+		}
+	}
+	d.Refusals = differingFields("spec", rest, &to.Spec)
+	d.Refusals = append(d.Refusals, d.stuckEnvironment(to)...)
+	return d
+}
+
+// Possible tells whether a living pod can take the difference over.
+func (d Difference) Possible() bool { return len(d.Refusals) == 0 }
+
+// Drains tells whether the pod has to leave service: a container restarts.
+func (d Difference) Drains() bool { return len(d.Images) > 0 }
+
+// Onto returns d laid over unfinished, which is what an earlier update has not brought to the pod yet.
+// Where both speak of the same thing, d is the newer word.
+func (d Difference) Onto(unfinished Difference) Difference {
+	both := d
+	both.Images = overlay(unfinished.Images, d.Images)
+	both.Labels = overlay(unfinished.Labels, d.Labels)
+	both.Annotations = overlay(unfinished.Annotations, d.Annotations)
+	both.AddFinalizers = without(union(unfinished.AddFinalizers, d.AddFinalizers), d.RemoveFinalizers)
+	both.RemoveFinalizers = without(union(unfinished.RemoveFinalizers, d.RemoveFinalizers), d.AddFinalizers)
+	return both
+}
+
+// Missing names the containers that d changes and the pod does not have. Such a pod was changed by
+// somebody else and cannot be updated in place.
+func (d Difference) Missing(pod *corev1.Pod) []string {
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
+		if containerOf(pod, name) == nil {
+			missing = append(missing, fmt.Sprintf("spec.containers[%s]: the pod has no such container", name))
+		}
+	}
+	return missing
+}
+
+func (d Difference) patch() step.Patch {
+	return step.Patch{
+		Labels: maps.Clone(d.Labels), Annotations: maps.Clone(d.Annotations), Images: maps.Clone(d.Images),
+		AddFinalizers: d.AddFinalizers, RemoveFinalizers: d.RemoveFinalizers,
+	}
+}
+
+// stuckEnvironment refuses a changed label or annotation that a container reads into its environment
+// when nothing else would restart that container: it would run on with the old value.
+func (d Difference) stuckEnvironment(to *corev1.PodTemplateSpec) []string {
+	var refusals []string
+	for _, c := range to.Spec.Containers {
+		if _, restarts := d.Images[c.Name]; restarts {
+			continue
+		}
+		for _, e := range c.Env {
+			if e.ValueFrom == nil || e.ValueFrom.FieldRef == nil {
+				continue
+			}
+			if path := e.ValueFrom.FieldRef.FieldPath; d.sets(path) {
+				refusals = append(refusals, fmt.Sprintf("%s: env %s of container %s reads it, and only a restart of the container would show the new value", path, e.Name, c.Name))
+			}
+		}
+	}
+	return refusals
+}
+
+// sets tells whether the field path of an environment variable names a label or annotation that gets a
+// new value. A removed key is not meant: the running container keeps what it had.
+func (d Difference) sets(fieldPath string) bool {
+	for prefix, changed := range map[string]map[string]*string{"metadata.labels['": d.Labels, "metadata.annotations['": d.Annotations} {
+		if key, ok := strings.CutPrefix(fieldPath, prefix); ok {
+			return changed[strings.TrimSuffix(key, "']")] != nil
+		}
+	}
+	return false
+}
+
+func sameContainers(a, b []corev1.Container) bool {
+	return slices.EqualFunc(a, b, func(x, y corev1.Container) bool { return x.Name == y.Name })
+}
+
+func changedKeys(from, to map[string]string) map[string]*string {
+	changed := map[string]*string{}
+	for key := range from {
+		if _, kept := to[key]; !kept {
+			changed[key] = nil
+		}
+	}
+	for key, value := range to {
+		if old, had := from[key]; !had || old != value {
+			changed[key] = &value
+		}
+	}
+	return changed
+}
+
+func overlay[V any](under, over map[string]V) map[string]V {
+	both := maps.Clone(under)
+	if both == nil {
+		both = map[string]V{}
+	}
+	maps.Copy(both, over)
+	return both
+}
+
+func without(list, drop []string) []string {
+	var kept []string
+	for _, item := range list {
+		if !slices.Contains(drop, item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+func union(a, b []string) []string { return append(without(a, b), b...) }
+
+func containerOf(pod *corev1.Pod, name string) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+// Record is the pod annotation apps.kruise.io/inplace-update-state: what the last in-place update of
+// the pod set out to do, and what the node reported just before. Other programs read and write it too,
+// so unknown members are ignored and members of ours that they do not know are optional.
+type Record struct {
+	// Revision is the name of the target ControllerRevision.
+	Revision string `json:"revision"`
+	// UpdateTimestamp is when the update began; a grace period runs from it.
+	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
+	// LastContainerStatuses is the baseline of each container whose image changes.
+	LastContainerStatuses map[string]Baseline `json:"lastContainerStatuses"`
+	// UpdateImages tells that images are part of the update.
+	UpdateImages bool `json:"updateImages,omitempty"`
+	// PodGeneration is the metadata.generation that the pod has since its spec was written; 0 when the
+	// server counts no generations of pods. Slipway's own.
+	PodGeneration int64 `json:"podGeneration,omitempty"`
+
+	// NextContainerImages, NextContainerRefMetadata and NextContainerResources hold what other
+	// publishers of this annotation left for later batches.
+	NextContainerImages      map[string]string                      `json:"nextContainerImages,omitempty"`
+	NextContainerRefMetadata map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
+	NextContainerResources   map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
+}
+
+// Baseline is what the node reported of a container just before its image was changed.
+type Baseline struct {
+	ImageID string `json:"imageID,omitempty"`
+
+	// The rest is Slipway's own; records of other publishers do not have it.
+
+	ContainerID  string       `json:"containerID,omitempty"`
+	StartedAt    *metav1.Time `json:"startedAt,omitempty"`
+	RestartCount *int32       `json:"restartCount,omitempty"`
+	// Image is the name that the node reported for what was running.
+	Image string `json:"image,omitempty"`
+	// Superseded is the image that an earlier update had asked for and not brought to an end. The node
+	// may still be on its way there.
+	Superseded string `json:"superseded,omitempty"`
+}
+
+// Held is the pod annotation apps.kruise.io/inplace-update-grace: the part of an update that waits for
+// the end of the grace period.
+type Held struct {
+	Revision        string            `json:"revision,omitempty"`
+	ContainerImages map[string]string `json:"containerImages,omitempty"`
+	// MetaDataPatch is a strategic merge patch of the pod, base64 in JSON.
+	MetaDataPatch []byte `json:"metaDataPatch,omitempty"`
+	// GraceSeconds is how long the update is held back, counted from the record's UpdateTimestamp.
+	GraceSeconds int64 `json:"graceSeconds,omitempty"`
+}
+
+// RecordOf reads the record of a pod; nil when there is none.
+func RecordOf(pod *corev1.Pod) (*Record, error) {
+	return annotation[Record](pod, kruisev1alpha1.AnnotationInPlaceState, kruisev1alpha1.AnnotationInPlaceStateLegacy)
+}
+
+// HeldOf reads what a grace period holds back on a pod; nil when there is none.
+func HeldOf(pod *corev1.Pod) (*Held, error) {
+	return annotation[Held](pod, kruisev1alpha1.AnnotationInPlaceGrace, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
+}
+
+func annotation[T any](pod *corev1.Pod, keys ...string) (*T, error) {
+	for _, key := range keys {
+		raw, ok := pod.Annotations[key]
+		if !ok {
+			continue
+		}
+		value := new(T)
+		if err := json.Unmarshal([]byte(raw), value); err != nil {
+			return nil, fmt.Errorf("reading annotation %s of pod %s: %w", key, pod.Name, err)
+		}
+		return value, nil
+	}
+	return nil, nil
+}
+
+// heldMetadata is the shape of Held.MetaDataPatch.
+type heldMetadata struct {
+	Metadata struct {
+		Labels            map[string]*string `json:"labels,omitempty"`
+		Annotations       map[string]*string `json:"annotations,omitempty"`
+		Finalizers        []string           `json:"finalizers,omitempty"`
+		RemovedFinalizers []string           `json:"$deleteFromPrimitiveList/finalizers,omitempty"`
+	} `json:"metadata"`
+}
+
+func hold(d Difference, revision string, grace time.Duration) (Held, error) {
+	var metadata heldMetadata
+	metadata.Metadata.Labels, metadata.Metadata.Annotations = d.Labels, d.Annotations
+	metadata.Metadata.Finalizers, metadata.Metadata.RemovedFinalizers = d.AddFinalizers, d.RemoveFinalizers
+	patch, err := json.Marshal(metadata)
+	if err != nil {
+		return Held{}, fmt.Errorf("encoding the metadata that waits for the grace period: %w", err)
+	}
+	return Held{Revision: revision, ContainerImages: d.Images, MetaDataPatch: patch, GraceSeconds: int64(grace / time.Second)}, nil
+}
+
+// difference is what the annotation holds back, as a difference that can be applied or laid under a
+// newer one.
+func (h Held) difference() (Difference, error) {
+	d := Difference{Images: h.ContainerImages}
+	if len(h.MetaDataPatch) == 0 {
+		return d, nil
+	}
+	var metadata heldMetadata
+	if err := json.Unmarshal(h.MetaDataPatch, &metadata); err != nil {
+		return d, fmt.Errorf("reading the metadata that waits for the grace period: %w", err)
+	}
+	d.Labels, d.Annotations = metadata.Metadata.Labels, metadata.Metadata.Annotations
+	d.AddFinalizers, d.RemoveFinalizers = metadata.Metadata.Finalizers, metadata.Metadata.RemovedFinalizers
+	return d, nil
+}

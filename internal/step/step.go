@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package step
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Step is one change of the cluster. The set is closed: a new kind of step is a new type here, and
+// the linter then names every switch that does not know it yet.
+//
+//sumtype:decl
+type Step interface {
+	// Why says in one sentence why the step is taken. It is the same for the same world.
+	Why() string
+	// Subject names the object that the step changes, for logs and transcripts.
+	Subject() string
+
+	sealed()
+}
+
+// Because is the reason of a step: one sentence without a full stop.
+type Because string
+
+// Why returns the reason.
+func (b Because) Why() string { return string(b) }
+
+func (Because) sealed() {}
+
+// Target is the exact version of an object that a step was decided on. A write to it fails with a
+// conflict when the object is no longer that version, so a stale view never changes anything.
+type Target struct {
+	Namespace, Name string
+	UID             types.UID
+	ResourceVersion string
+}
+
+// On is the version of o that is being looked at.
+func On(o metav1.Object) Target {
+	return Target{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+}
+
+// Subject returns the name of the target.
+func (t Target) Subject() string { return t.Name }
+
+// CreateRevision records a template that no revision holds yet.
+type CreateRevision struct {
+	Because
+	Revision *appsv1.ControllerRevision
+}
+
+// Subject returns the name of the revision.
+func (s CreateRevision) Subject() string { return s.Revision.Name }
+
+// AdoptRevision makes a revision that nobody controls the set's own.
+type AdoptRevision struct {
+	Because
+	Target
+	Owner metav1.OwnerReference
+}
+
+// RenumberRevision makes an earlier revision the newest one: this is how a rollback is recorded. The
+// annotations given are set with it.
+type RenumberRevision struct {
+	Because
+	Target
+	Number      int64
+	Annotations map[string]string
+}
+
+// ForgetRevision deletes a revision that history no longer needs.
+type ForgetRevision struct {
+	Because
+	Target
+}
+
+// CreatePod creates a pod.
+type CreatePod struct {
+	Because
+	Pod *corev1.Pod
+}
+
+// Subject returns the name of the pod.
+func (s CreatePod) Subject() string { return s.Pod.Name }
+
+// DeleteCause is what a pod is deleted for. It chooses the event that people see.
+type DeleteCause int
+
+const (
+	// ScaleIn: there are more pods than wanted.
+	ScaleIn DeleteCause = iota
+	// Recreate: the pod makes room for one of another revision.
+	Recreate
+	// Chosen: a person or another controller asked for this very pod.
+	Chosen
+	// CleanUp: the pod has finished and was replaced already.
+	CleanUp
+)
+
+// DeletePod deletes a pod, with the grace period that the pod itself asks for.
+type DeletePod struct {
+	Because
+	Target
+	Cause DeleteCause
+}
+
+// ReleasePod gives a pod up that no longer matches the selector: the owner reference goes, the pod stays.
+type ReleasePod struct {
+	Because
+	Target
+	Owner types.UID
+}
+
+// PatchPod changes labels and annotations of a pod.
+type PatchPod struct {
+	Because
+	Target
+	Patch Patch
+}
+
+// SetConditions writes conditions into the status of a pod.
+type SetConditions struct {
+	Because
+	Target
+	Conditions []corev1.PodCondition
+}
+
+// UpdateInPlace changes a living pod to another revision: first the conditions are written, which take
+// the pod out of service, and only when the server has accepted them at the version judged, the patch.
+type UpdateInPlace struct {
+	Because
+	Target
+	// Drain is written before the patch; empty when the pod is out of service already or need not be.
+	Drain []corev1.PodCondition
+	Patch Patch
+	// Grace is how long the spec is held back after the drain; 0 for at once.
+	Grace time.Duration
+	// Resumes marks the second half of an update that was begun earlier, after its grace period.
+	Resumes bool
+}
+
+// Patch is a change of one pod that names only what changes. Labels and annotations with a nil value
+// are removed.
+type Patch struct {
+	Labels, Annotations             map[string]*string
+	Images                          map[string]string
+	AddFinalizers, RemoveFinalizers []string
+}
