@@ -13,7 +13,7 @@ import (
 
 // conditions writes the conditions that belong to a kubelet and leaves all others alone, in
 // their place. PodScheduled is the scheduler's.
-func (s *sync) conditions() {
+func (s *pass) conditions() {
 	s.resizeConditions()
 	sandbox := corev1.ConditionFalse
 	if s.status.PodIP != "" && !finished(s.status.Phase) {
@@ -29,7 +29,7 @@ func (s *sync) conditions() {
 	s.set(corev1.PodReady, status, reason, message)
 }
 
-func (s *sync) resizeConditions() {
+func (s *pass) resizeConditions() {
 	if s.resizing {
 		s.set(corev1.PodResizeInProgress, corev1.ConditionTrue, "", "")
 	} else {
@@ -42,7 +42,7 @@ func (s *sync) resizeConditions() {
 	}
 }
 
-func (s *sync) initializedCondition() (corev1.PodConditionType, corev1.ConditionStatus, string, string) {
+func (s *pass) initializedCondition() (corev1.PodConditionType, corev1.ConditionStatus, string, string) {
 	if s.status.Phase == corev1.PodSucceeded {
 		return corev1.PodInitialized, corev1.ConditionTrue, "PodCompleted", ""
 	}
@@ -59,7 +59,7 @@ func (s *sync) initializedCondition() (corev1.PodConditionType, corev1.Condition
 	return corev1.PodInitialized, corev1.ConditionFalse, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %s", missing)
 }
 
-func (s *sync) containersReady() (status corev1.ConditionStatus, reason, message string) {
+func (s *pass) containersReady() (status corev1.ConditionStatus, reason, message string) {
 	switch s.status.Phase {
 	case corev1.PodSucceeded:
 		return corev1.ConditionFalse, "PodCompleted", ""
@@ -85,7 +85,7 @@ func (s *sync) containersReady() (status corev1.ConditionStatus, reason, message
 	return corev1.ConditionTrue, "", ""
 }
 
-func (s *sync) gates() (status corev1.ConditionStatus, reason, message string) {
+func (s *pass) gates() (status corev1.ConditionStatus, reason, message string) {
 	var closed []string
 	for _, gate := range s.pod.Spec.ReadinessGates {
 		if !isTrue(s.status.Conditions, gate.ConditionType) {
@@ -98,7 +98,7 @@ func (s *sync) gates() (status corev1.ConditionStatus, reason, message string) {
 	return corev1.ConditionTrue, "", ""
 }
 
-func (s *sync) phase(initialised bool) corev1.PodPhase {
+func (s *pass) phase(initialised bool) corev1.PodPhase {
 	never := s.pod.Spec.RestartPolicy == corev1.RestartPolicyNever
 	if !initialised {
 		for i := range s.pod.Spec.InitContainers {
@@ -133,7 +133,7 @@ func (s *sync) phase(initialised bool) corev1.PodPhase {
 }
 
 // finalPhase is the phase of a deleted pod whose containers have all ended. A phase once final stays.
-func (s *sync) finalPhase() corev1.PodPhase {
+func (s *pass) finalPhase() corev1.PodPhase {
 	if finished(s.status.Phase) {
 		return s.status.Phase
 	}
@@ -145,7 +145,7 @@ func (s *sync) finalPhase() corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-func (s *sync) set(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) {
+func (s *pass) set(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) {
 	at := condition(s.status.Conditions, kind)
 	if at < 0 {
 		at = len(s.status.Conditions)
@@ -159,12 +159,12 @@ func (s *sync) set(kind corev1.PodConditionType, status corev1.ConditionStatus, 
 	c.ObservedGeneration = s.pod.Generation
 }
 
-func (s *sync) unset(kind corev1.PodConditionType) {
+func (s *pass) unset(kind corev1.PodConditionType) {
 	s.status.Conditions = slices.DeleteFunc(s.status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
 // notReadySince is when the containers stopped being ready, or the pod's start.
-func (s *sync) notReadySince() metav1.Time {
+func (s *pass) notReadySince() metav1.Time {
 	if at := condition(s.pod.Status.Conditions, corev1.ContainersReady); at >= 0 {
 		return s.pod.Status.Conditions[at].LastTransitionTime
 	}

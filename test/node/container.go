@@ -19,7 +19,7 @@ const (
 )
 
 // containers advances the main containers; until they may start they wait.
-func (s *sync) containers(mayStart bool) {
+func (s *pass) containers(mayStart bool) {
 	waiting := reasonCreating
 	if len(s.pod.Spec.InitContainers) > 0 {
 		waiting = reasonInitializing
@@ -34,13 +34,14 @@ func (s *sync) containers(mayStart bool) {
 		if mayStart {
 			s.advance(c, &st)
 		}
+		s.infeasible = s.infeasible || resourcesDiffer(c, &st) && !s.fits()
 		statuses = append(statuses, st)
 	}
 	s.status.ContainerStatuses = statuses
 }
 
 // initContainers advances the init containers in order. It reports whether the main containers may start.
-func (s *sync) initContainers(sandbox bool) bool {
+func (s *pass) initContainers(sandbox bool) bool {
 	specs := s.pod.Spec.InitContainers
 	if len(specs) == 0 {
 		return true
@@ -69,7 +70,7 @@ func (s *sync) initContainers(sandbox bool) bool {
 }
 
 // complete ends a regular init container that has done its work.
-func (s *sync) complete(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) complete(c *corev1.Container, st *corev1.ContainerStatus) {
 	if st.State.Running == nil {
 		return
 	}
@@ -91,7 +92,7 @@ func initDone(c *corev1.Container, st *corev1.ContainerStatus) bool {
 
 // advance moves one container one step. Stopping is a step of its own, so that the container is
 // always seen stopped between two images.
-func (s *sync) advance(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) advance(c *corev1.Container, st *corev1.ContainerStatus) {
 	switch {
 	case st.State.Running != nil:
 		s.running(c, st)
@@ -102,7 +103,7 @@ func (s *sync) advance(c *corev1.Container, st *corev1.ContainerStatus) {
 	}
 }
 
-func (s *sync) running(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) running(c *corev1.Container, st *corev1.ContainerStatus) {
 	restartForResources := s.resize(c, st)
 	if st.Image != c.Image || restartForResources {
 		s.wakeIn(soon)
@@ -119,12 +120,12 @@ func (s *sync) running(c *corev1.Container, st *corev1.ContainerStatus) {
 	s.readiness(c, st)
 }
 
-func (s *sync) readiness(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) readiness(c *corev1.Container, st *corev1.ContainerStatus) {
 	will := behaviourOf(c.Image)
 	st.Ready = !will.broken && !will.crash && s.over(st.State.Running.StartedAt, max(s.model.ReadyDelay, will.slow))
 }
 
-func (s *sync) terminated(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) terminated(c *corev1.Container, st *corev1.ContainerStatus) {
 	end := st.State.Terminated
 	changed := s.changed(c, st)
 	if !changed && !s.restarts(c, end.ExitCode) {
@@ -144,7 +145,7 @@ func (s *sync) terminated(c *corev1.Container, st *corev1.ContainerStatus) {
 	}
 }
 
-func (s *sync) waiting(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) waiting(c *corev1.Container, st *corev1.ContainerStatus) {
 	reason, message := st.State.Waiting.Reason, st.State.Waiting.Message
 	switch {
 	case reason == reasonCrashLoop && st.LastTerminationState.Terminated != nil:
@@ -165,7 +166,7 @@ func (s *sync) waiting(c *corev1.Container, st *corev1.ContainerStatus) {
 }
 
 // start runs the spec's image, or says that it cannot be pulled.
-func (s *sync) start(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) start(c *corev1.Container, st *corev1.ContainerStatus) {
 	if st.State.Terminated != nil {
 		st.LastTerminationState = st.State
 	}
@@ -191,7 +192,7 @@ func (s *sync) start(c *corev1.Container, st *corev1.ContainerStatus) {
 	}
 }
 
-func (s *sync) stop(st *corev1.ContainerStatus, exitCode int32, reason string) {
+func (s *pass) stop(st *corev1.ContainerStatus, exitCode int32, reason string) {
 	st.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode:    exitCode,
 		Reason:      reason,
@@ -205,11 +206,11 @@ func (s *sync) stop(st *corev1.ContainerStatus, exitCode int32, reason string) {
 }
 
 // changed reports whether the spec asks for another container than the one that ran last.
-func (s *sync) changed(c *corev1.Container, st *corev1.ContainerStatus) bool {
+func (s *pass) changed(c *corev1.Container, st *corev1.ContainerStatus) bool {
 	return st.ContainerID != "" && (st.Image != c.Image || resourcesDiffer(c, st) && s.fits())
 }
 
-func (s *sync) restarts(c *corev1.Container, exitCode int32) bool {
+func (s *pass) restarts(c *corev1.Container, exitCode int32) bool {
 	if isSidecar(c) {
 		return true
 	}
@@ -229,7 +230,7 @@ func (s *sync) restarts(c *corev1.Container, exitCode int32) bool {
 
 // backOff is the wait after a crash. The wait before is read from the status, so that it needs no
 // memory and starts anew after a container that was stopped on purpose.
-func (s *sync) backOff(st *corev1.ContainerStatus) time.Duration {
+func (s *pass) backOff(st *corev1.ContainerStatus) time.Duration {
 	last, end := st.LastTerminationState.Terminated, st.State.Terminated
 	if last == nil || last.ExitCode == 0 {
 		return 0 // the first crash restarts at once

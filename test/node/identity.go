@@ -55,12 +55,12 @@ func imageID(image string) string {
 	return name + "@" + digest
 }
 
-func (s *sync) containerID(c *corev1.Container, restarts int32) string {
+func (s *pass) containerID(c *corev1.Container, restarts int32) string {
 	return "containerd://" + hash(string(s.pod.UID), c.Name, strconv.Itoa(int(restarts)), c.Image)
 }
 
 // podIP is an address of 10.0.0.0/8 that derives from the UID. Two of some thousand pods can share one.
-func (s *sync) podIP() string {
+func (s *pass) podIP() string {
 	if s.pod.Spec.HostNetwork {
 		return s.model.hostIP()
 	}

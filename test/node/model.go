@@ -64,7 +64,7 @@ func (m Model) Next(pod *corev1.Pod, now time.Time) Outcome {
 	if pod.Spec.NodeName == "" {
 		return Outcome{}
 	}
-	s := &sync{model: m, pod: pod, now: now, status: pod.Status.DeepCopy()}
+	s := &pass{model: m, pod: pod, now: now, status: pod.Status.DeepCopy()}
 	if pod.DeletionTimestamp != nil {
 		if gone := s.shutDown(); gone {
 			return Outcome{Gone: true}
@@ -79,8 +79,8 @@ func (m Model) Next(pod *corev1.Pod, now time.Time) Outcome {
 	return Outcome{Status: s.status, LookAgain: s.wake}
 }
 
-// sync is one pass over one pod: the status under construction and the earliest time to look again.
-type sync struct {
+// pass is one look at one pod: the status under construction and the earliest time to look again.
+type pass struct {
 	model  Model
 	pod    *corev1.Pod
 	now    time.Time
@@ -92,7 +92,7 @@ type sync struct {
 }
 
 // run moves every container of a living pod as far as the time allows.
-func (s *sync) run() {
+func (s *pass) run() {
 	if s.status.StartTime == nil {
 		s.status.StartTime = s.stamp()
 	}
@@ -110,7 +110,7 @@ func (s *sync) run() {
 }
 
 // shutDown stops the containers when their time is over. It reports true when the pod object can go.
-func (s *sync) shutDown() bool {
+func (s *pass) shutDown() bool {
 	var grace time.Duration
 	if seconds := s.pod.DeletionGracePeriodSeconds; seconds != nil {
 		grace = time.Duration(*seconds) * time.Second
@@ -131,7 +131,7 @@ func (s *sync) shutDown() bool {
 }
 
 // stopAll ends every container that has not ended. It reports whether there was one.
-func (s *sync) stopAll() bool {
+func (s *pass) stopAll() bool {
 	stopped := false
 	end := func(specs []corev1.Container, old []corev1.ContainerStatus) []corev1.ContainerStatus {
 		statuses := make([]corev1.ContainerStatus, 0, len(specs))
@@ -156,7 +156,7 @@ func (s *sync) stopAll() bool {
 }
 
 // over reports whether d has passed since the start; if not, the pass wakes when it has.
-func (s *sync) over(start metav1.Time, d time.Duration) bool {
+func (s *pass) over(start metav1.Time, d time.Duration) bool {
 	left := start.Add(d).Sub(s.now)
 	if left <= 0 {
 		return true
@@ -165,14 +165,14 @@ func (s *sync) over(start metav1.Time, d time.Duration) bool {
 	return false
 }
 
-func (s *sync) wakeIn(d time.Duration) {
+func (s *pass) wakeIn(d time.Duration) {
 	if s.wake == 0 || d < s.wake {
 		s.wake = d
 	}
 }
 
 // stamp is the time as the API keeps it: whole seconds.
-func (s *sync) stamp() *metav1.Time {
+func (s *pass) stamp() *metav1.Time {
 	t := metav1.NewTime(s.now.Truncate(time.Second))
 	return &t
 }

@@ -11,12 +11,8 @@ import (
 
 // resize brings the resources of a running container to what the spec asks. It reports true
 // if the container has to restart for it.
-func (s *sync) resize(c *corev1.Container, st *corev1.ContainerStatus) bool {
-	if !resourcesDiffer(c, st) {
-		return false
-	}
-	if !s.fits() {
-		s.infeasible = true
+func (s *pass) resize(c *corev1.Container, st *corev1.ContainerStatus) bool {
+	if !resourcesDiffer(c, st) || !s.fits() {
 		return false
 	}
 	st.AllocatedResources = c.Resources.Requests.DeepCopy()
@@ -40,17 +36,17 @@ func (s *sync) resize(c *corev1.Container, st *corev1.ContainerStatus) bool {
 }
 
 // resizeSeen reports whether the resize was announced by an earlier pass.
-func (s *sync) resizeSeen() bool {
+func (s *pass) resizeSeen() bool {
 	return condition(s.pod.Status.Conditions, corev1.PodResizeInProgress) >= 0
 }
 
-func (s *sync) allocate(c *corev1.Container, st *corev1.ContainerStatus) {
+func (s *pass) allocate(c *corev1.Container, st *corev1.ContainerStatus) {
 	st.AllocatedResources = c.Resources.Requests.DeepCopy()
 	st.Resources = c.Resources.DeepCopy()
 }
 
 // fits reports whether the node could hold the pod if it held nothing else.
-func (s *sync) fits() bool {
+func (s *pass) fits() bool {
 	for name, most := range s.model.Allocatable {
 		sum := most.DeepCopy()
 		for i := range s.pod.Spec.Containers {
