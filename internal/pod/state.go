@@ -73,8 +73,9 @@ func States() []State {
 	return []State{Pending, Starting, NotReady, Failing, Draining, Updating, Held, Ready, Available, Terminating, Finished}
 }
 
-// StateOf names the pod's state. The first that holds is taken, from the end
-// of a pod's life to its beginning, and trouble before progress.
+// StateOf names the pod's state. Of several that hold it takes the one that
+// has to end first: a hook before an update, a failure before the update that
+// it holds up.
 func StateOf(p *corev1.Pod, minReadySeconds int32, now time.Time) State {
 	switch {
 	case IsTerminating(p):
@@ -85,12 +86,12 @@ func StateOf(p *corev1.Pod, minReadySeconds int32, now time.Time) State {
 		return Pending
 	case inGrace(p):
 		return Draining
+	case hook(p) != "":
+		return Held
 	case failingContainer(p) != "":
 		return Failing
 	case isUpdating(p):
 		return Updating
-	case isHeld(p):
-		return Held
 	case IsAvailable(p, minReadySeconds, now):
 		return Available
 	case IsReady(p):
@@ -116,11 +117,9 @@ func isUpdating(p *corev1.Pod) bool {
 	return updated != nil && updated.Status == corev1.ConditionFalse
 }
 
-// isHeld leaves out pods that have yet to become ready for their preNormal
-// hook: until then it is not the hook that they wait for.
-func isHeld(p *corev1.Pod) bool { return hook(p) != "" }
-
-// hook names the lifecycle hook that the pod waits for, or "".
+// hook names the lifecycle hook that the pod waits for, or "". It is not the
+// preNormal hook for as long as the pod is not ready: until then that is what
+// the pod waits for.
 func hook(p *corev1.Pod) string {
 	switch Lifecycle(p) {
 	case kruisev1alpha1.LifecyclePreparingDelete:

@@ -100,7 +100,7 @@ func (c container) succeeded() bool {
 }
 
 // failingContainer describes the first container that cannot start or has
-// ended.
+// ended of itself.
 func failingContainer(p *corev1.Pod) string {
 	for _, c := range containers(p) {
 		if c.status == nil || c.succeeded() {
@@ -111,7 +111,7 @@ func failingContainer(p *corev1.Pod) string {
 			if why := failure(state.Waiting.Reason, c.spec.Image); why != "" {
 				return c.name() + ": " + why
 			}
-		case state.Terminated != nil:
+		case state.Terminated != nil && !isUpdating(p): // an update ends containers too
 			// It will be started again, after a while. Named as during that
 			// while, so that a container which keeps ending has one name.
 			return c.name() + ": CrashLoopBackOff"
