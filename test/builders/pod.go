@@ -130,7 +130,9 @@ func (b *PodBuilder) Terminating(by time.Time) *PodBuilder {
 }
 
 // With changes what has no method of its own.
-func (b *PodBuilder) With(change func(*corev1.Pod)) *PodBuilder {
-	change(b.pod)
+func (b *PodBuilder) With(changes ...func(*corev1.Pod)) *PodBuilder {
+	for _, change := range changes {
+		change(b.pod)
+	}
 	return b
 }
