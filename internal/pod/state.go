@@ -3,6 +3,7 @@
 package pod
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,7 +87,7 @@ func StateOf(p *corev1.Pod, minReadySeconds int32, now time.Time) State {
 		return Pending
 	case inGrace(p):
 		return Draining
-	case hook(p) != "":
+	case held(p) != "":
 		return Held
 	case failingContainer(p) != "":
 		return Failing
@@ -117,20 +118,23 @@ func isUpdating(p *corev1.Pod) bool {
 	return updated != nil && updated.Status == corev1.ConditionFalse
 }
 
-// hook names the lifecycle hook that the pod waits for, or "". It is not the
+// held says which lifecycle hook the pod waits for, or "". It is not the
 // preNormal hook for as long as the pod is not ready: until then that is what
 // the pod waits for.
-func hook(p *corev1.Pod) string {
-	switch Lifecycle(p) {
+func held(p *corev1.Pod) string {
+	switch state := Lifecycle(p); state {
+	case kruisev1alpha1.LifecycleNormal, kruisev1alpha1.LifecycleUpdating:
+		return ""
 	case kruisev1alpha1.LifecyclePreparingDelete:
-		return "preDelete"
+		return "hook preDelete holds it"
 	case kruisev1alpha1.LifecyclePreparingUpdate, kruisev1alpha1.LifecycleUpdated:
-		return "inPlaceUpdate"
+		return "hook inPlaceUpdate holds it"
 	case kruisev1alpha1.LifecyclePreparingNormal:
 		if IsReady(p) {
-			return "preNormal"
+			return "hook preNormal holds it"
 		}
-	case kruisev1alpha1.LifecycleNormal, kruisev1alpha1.LifecycleUpdating:
+		return ""
+	default:
+		return fmt.Sprintf("its lifecycle state %q is not known", state)
 	}
-	return ""
 }

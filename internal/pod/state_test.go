@@ -61,6 +61,7 @@ func TestStateAndWaiting(t *testing.T) {
 		"the hook before an update holds it":      {a().Lifecycle(kruisev1alpha1.LifecyclePreparingUpdate), pod.Held, "hook inPlaceUpdate holds it"},
 		"the hook after an update holds it":       {a().Lifecycle(kruisev1alpha1.LifecycleUpdated), pod.Held, "hook inPlaceUpdate holds it"},
 		"the hook before its deletion holds it":   {a().NotReady().Lifecycle(kruisev1alpha1.LifecyclePreparingDelete), pod.Held, "hook preDelete holds it"},
+		"its lifecycle state is nonsense":         {a().Lifecycle("Napping"), pod.Held, `its lifecycle state "Napping" is not known`},
 		"evicted":                                 {a().Failed("Evicted"), pod.Finished, "it has failed: Evicted"},
 		"failed without a reason":                 {a().Failed(""), pod.Finished, "it has failed"},
 		"ended well":                              {a().With(phase(corev1.PodSucceeded)), pod.Finished, "it has ended"},

@@ -24,8 +24,8 @@ func WaitingFor(p *corev1.Pod) string {
 	case inGrace(p):
 		return "it is drained before its in-place update"
 	}
-	if hook := hook(p); hook != "" {
-		return "hook " + hook + " holds it"
+	if why := held(p); why != "" {
+		return why
 	}
 	if IsReady(p) && !isUpdating(p) {
 		return ""
