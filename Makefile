@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+SCENARIO ?= inplace
+TOOL := go tool -modfile=hack/tools.mod
+
+# No C compiler is needed, and the manager is static, so that it runs in an empty image.
+# The same for every command, so that each package is compiled once.
+export CGO_ENABLED := 0
+
+BUILD := go build -buildvcs=false -ldflags '-X main.version=$(VERSION)'
+BINARIES := slipway slipway-manager localcluster
+
+# Only a KUBECONFIG given to make itself means the user's own cluster; one that merely stands in the environment is ignored.
+# Tests never see either.
+ifeq ($(origin KUBECONFIG),command line)
+CLUSTER := --kubeconfig=$(KUBECONFIG)
+endif
+unexport KUBECONFIG
+
+# Packages with a test room of their own; everything else is a unit test.
+SLOW := /test/(integration|simulation|e2e)(/|$$)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## Show what there is
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Try
+.PHONY: demo
+demo: build ## Release an image in place on a local cluster, and show it: SCENARIO=inplace, KUBECONFIG=<file> for your own cluster
+	bin/localcluster demo --scenario=$(SCENARIO) $(CLUSTER)
+
+.PHONY: up
+up: build ## Start the local cluster; its kubeconfig is .local/kubeconfig
+	bin/localcluster up $(UP_FLAGS)
+
+.PHONY: down
+down: bin/localcluster ## Stop the local cluster
+	bin/localcluster down
+
+##@ Build
+.PHONY: build
+build: $(addprefix bin/,$(BINARIES)) bin/kubectl-slipway ## Build the binaries into bin/
+
+# Go itself knows best what is up to date.
+.PHONY: $(addprefix bin/,$(BINARIES))
+$(addprefix bin/,$(BINARIES)): bin/%:
+	@$(BUILD) -o $@ ./cmd/$*
+
+bin/kubectl-slipway: bin/slipway
+	@ln -sf slipway $@
+
+.PHONY: k8s
+k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes)
+	bin/localcluster build
+
+.PHONY: generate
+generate: ## Write deepcopy functions, CRDs, RBAC and config/install.yaml anew
+	hack/generate.sh
+	$(TOOL) controller-gen rbac:roleName=slipway-manager paths="{./cmd/slipway-manager,./internal/...}" output:rbac:dir=config/rbac
+	hack/install.sh
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	$(TOOL) golangci-lint fmt ./...
+
+##@ Check
+.PHONY: verify
+verify: ## Check that generated files, formatting and modules are up to date, and vet
+	hack/verify.sh
+	go vet ./...
+
+.PHONY: lint
+lint: ## Check the rules of the house (.golangci.yml), and that each of them fires
+	$(TOOL) golangci-lint run ./...
+	hack/lint-selftest.sh
+
+.PHONY: test
+test: build k8s test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no API server
+	go test $(TEST_FLAGS) $$(go list ./... | grep -Ev '$(SLOW)')
+
+.PHONY: test-simulation
+test-simulation: ## Run the controllers in thousands of random worlds: SEEDS=<n>
+	go test $(TEST_FLAGS) -timeout 30m ./test/simulation/...
+
+# One API server at a time is enough for two cores.
+.PHONY: test-integration
+test-integration: k8s ## Run the tests against a real API server
+	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
+
+.PHONY: test-e2e
+test-e2e: build k8s ## Run the tests on the local cluster with simulated nodes
+	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
+
+.PHONY: test-race
+test-race: ## Run the unit tests with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race $(TEST_FLAGS) $$(go list ./... | grep -Ev '$(SLOW)')
