@@ -219,7 +219,9 @@ func (m model) update(pods []modelPod, _ Scaling) (string, []modelPod) {
 	allowance := NewAllowance(s, unavailable, onTarget)
 	updated := 0
 	var after []modelPod
-	for _, p := range unavailableFirst(pods) {
+	candidates := unavailableFirst(pods)
+	slices.SortStableFunc(candidates, func(a, b modelPod) int { return compare(a.state != "PU", b.state != "PU") })
+	for _, p := range candidates {
 		if p.new == toNew || p.state == "PD" || !allowance.Spend(p.available()) {
 			after = append(after, p)
 			continue
@@ -248,9 +250,19 @@ func (m model) remove(pods []modelPod, which func(modelPod) bool) (kept []modelP
 
 func unavailableFirst(pods []modelPod) []modelPod {
 	sorted := slices.Clone(pods)
-	rank := map[bool]int{false: 0, true: 1}
-	slices.SortStableFunc(sorted, func(a, b modelPod) int { return rank[a.available()] - rank[b.available()] })
+	slices.SortStableFunc(sorted, func(a, b modelPod) int { return compare(a.available(), b.available()) })
 	return sorted
+}
+
+// compare puts false first.
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // heal lets every pod become available and end its update.

@@ -138,9 +138,13 @@ func creation(l Limits, c Counts, s Scaling) (create Split, limited bool) {
 }
 
 // wish takes the smaller gap, so that an update neither exceeds the share of
-// the one side nor takes more than its own from the other.
+// the one side nor takes more than its own from the other. When both sides
+// have too many pods, or both too few, moving one between them helps neither.
 func wish(oldGap, newGap int) int {
-	if abs(oldGap) <= abs(newGap) {
+	switch {
+	case oldGap > 0 && newGap > 0, oldGap < 0 && newGap < 0:
+		return 0
+	case abs(oldGap) <= abs(newGap):
 		return oldGap
 	}
 	return -newGap
