@@ -56,7 +56,7 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 		stages[n] = append(stages[n], s)
 	}
 	outcomes := a.inOrder(ctx, owner, stages[recording])
-	if Errors(outcomes) != nil {
+	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
 	outcomes = append(outcomes, a.inParallel(ctx, owner, stages[changing])...)
@@ -107,9 +107,10 @@ func Conflicts(outcomes []Outcome) bool {
 	return false
 }
 
-// IsConflict tells whether an error only says that the view was old: the object has changed or is gone.
+// IsConflict tells whether an error only says that the view was old: the object has changed, is gone, or
+// is there already.
 func IsConflict(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err)
 }
 
 func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {

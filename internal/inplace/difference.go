@@ -80,10 +80,10 @@ func (d Difference) Onto(unfinished Difference) Difference {
 
 // Missing names the containers that d changes and the pod does not have. Such a pod was changed by
 // somebody else and cannot be updated in place.
-func (d Difference) Missing(pod *corev1.Pod) []string {
+func (d Difference) Missing(p *corev1.Pod) []string {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
-		if containerOf(pod, name) == nil {
+		if containerOf(p, name) == nil {
 			missing = append(missing, fmt.Sprintf("spec.containers[%s]: the pod has no such container", name))
 		}
 	}
@@ -168,20 +168,43 @@ func without(list, drop []string) []string {
 
 func union(a, b []string) []string { return append(without(a, b), b...) }
 
-func containerOf(pod *corev1.Pod, name string) *corev1.Container {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == name {
-			return &pod.Spec.Containers[i]
+func containerOf(p *corev1.Pod, name string) *corev1.Container {
+	for i := range p.Spec.Containers {
+		if p.Spec.Containers[i].Name == name {
+			return &p.Spec.Containers[i]
 		}
 	}
 	return nil
 }
 
-func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == name {
-			return &pod.Status.ContainerStatuses[i]
+func statusOf(p *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range p.Status.ContainerStatuses {
+		if p.Status.ContainerStatuses[i].Name == name {
+			return &p.Status.ContainerStatuses[i]
 		}
 	}
 	return nil
+}
+
+// Empty tells whether the two templates make the same pod.
+func (d Difference) Empty() bool {
+	return len(d.Refusals)+len(d.Images)+len(d.Labels)+len(d.Annotations)+len(d.AddFinalizers)+len(d.RemoveFinalizers) == 0
+}
+
+// String names what changes, for people.
+func (d Difference) String() string {
+	var changes []string
+	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
+		changes = append(changes, "image of "+name+" to "+d.Images[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
+		changes = append(changes, "label "+name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Annotations)) {
+		changes = append(changes, "annotation "+name)
+	}
+	if len(d.AddFinalizers)+len(d.RemoveFinalizers) > 0 {
+		changes = append(changes, "finalizers")
+	}
+	return strings.Join(changes, ", ")
 }

@@ -26,12 +26,12 @@ type Progress struct {
 
 // ProgressOf judges a pod by its annotations and by what the node reports. It fails on annotations that
 // cannot be read.
-func ProgressOf(pod *corev1.Pod, now time.Time) (Progress, error) {
-	record, err := RecordOf(pod)
+func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
+	record, err := RecordOf(p)
 	if err != nil {
 		return Progress{}, err
 	}
-	held, err := HeldOf(pod)
+	held, err := HeldOf(p)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -45,7 +45,7 @@ func ProgressOf(pod *corev1.Pod, now time.Time) (Progress, error) {
 		return Progress{Waiting: "the next batch of containers"}, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(record.LastContainerStatuses)) {
-		if waiting := record.waitsFor(pod, name, record.LastContainerStatuses[name]); waiting != "" {
+		if waiting := record.waitsFor(p, name, record.LastContainerStatuses[name]); waiting != "" {
 			return Progress{Waiting: waiting}, nil
 		}
 	}
@@ -59,8 +59,8 @@ func ProgressOf(pod *corev1.Pod, now time.Time) (Progress, error) {
 // container ID alone proves nothing either: the old version may have crashed just before the node saw
 // the new spec. So a new container is asked for, and with it one sign that it was made from the new
 // image. Times are only compared with times of the same node.
-func (r *Record) waitsFor(pod *corev1.Pod, name string, last Baseline) string {
-	c, status := containerOf(pod, name), statusOf(pod, name)
+func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
+	c, status := containerOf(p, name), statusOf(p, name)
 	if c == nil {
 		return "" // gone from the spec: nothing is left to wait for
 	}
@@ -68,7 +68,7 @@ func (r *Record) waitsFor(pod *corev1.Pod, name string, last Baseline) string {
 		return fmt.Sprintf("container %s: the node reports nothing of it", name)
 	}
 	named := sameImage(status.Image, c.Image)
-	observed := r.PodGeneration > 0 && pod.Status.ObservedGeneration >= r.PodGeneration
+	observed := r.PodGeneration > 0 && p.Status.ObservedGeneration >= r.PodGeneration
 	if last.Superseded != "" {
 		if !named && sameImage(status.Image, last.Superseded) {
 			return fmt.Sprintf("container %s: the node still runs the superseded image %s", name, last.Superseded)

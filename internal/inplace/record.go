@@ -64,24 +64,24 @@ type Held struct {
 }
 
 // RecordOf reads the record of a pod; nil when there is none.
-func RecordOf(pod *corev1.Pod) (*Record, error) {
-	return annotation[Record](pod, kruisev1alpha1.AnnotationInPlaceState, kruisev1alpha1.AnnotationInPlaceStateLegacy)
+func RecordOf(p *corev1.Pod) (*Record, error) {
+	return annotation[Record](p, kruisev1alpha1.AnnotationInPlaceState, kruisev1alpha1.AnnotationInPlaceStateLegacy)
 }
 
 // HeldOf reads what a grace period holds back on a pod; nil when there is none.
-func HeldOf(pod *corev1.Pod) (*Held, error) {
-	return annotation[Held](pod, kruisev1alpha1.AnnotationInPlaceGrace, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
+func HeldOf(p *corev1.Pod) (*Held, error) {
+	return annotation[Held](p, kruisev1alpha1.AnnotationInPlaceGrace, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
 }
 
-func annotation[T any](pod *corev1.Pod, keys ...string) (*T, error) {
+func annotation[T any](p *corev1.Pod, keys ...string) (*T, error) {
 	for _, key := range keys {
-		raw, ok := pod.Annotations[key]
+		raw, ok := p.Annotations[key]
 		if !ok {
 			continue
 		}
 		value := new(T)
 		if err := json.Unmarshal([]byte(raw), value); err != nil {
-			return nil, fmt.Errorf("reading annotation %s of pod %s: %w", key, pod.Name, err)
+			return nil, fmt.Errorf("reading annotation %s of pod %s: %w", key, p.Name, err)
 		}
 		return value, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -30,12 +31,12 @@ type Aim struct {
 // change of the containers back after the pod has left service.
 //
 // It fails on annotations that cannot be read; the pod is then left as it is.
-func Begin(pod *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.Time) (step.UpdateInPlace, error) {
-	before, err := RecordOf(pod)
+func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.Time) (step.UpdateInPlace, error) {
+	before, err := RecordOf(p)
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	held, err := HeldOf(pod)
+	held, err := HeldOf(p)
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
@@ -44,10 +45,10 @@ func Begin(pod *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time
 		return step.UpdateInPlace{}, err
 	}
 	d = d.Onto(unfinished)
-	d.Images = notYet(pod, d.Images)
+	d.Images = notYet(p, d.Images)
 
 	record := Record{Revision: aim.Revision, UpdateTimestamp: metav1.NewTime(now.UTC().Truncate(time.Second))}
-	update := step.UpdateInPlace{Target: step.On(pod)}
+	update := step.UpdateInPlace{Target: step.On(p)}
 	if d.Drains() && grace > 0 {
 		if held, err := hold(d, aim.Revision, grace); err != nil {
 			return step.UpdateInPlace{}, err
@@ -56,16 +57,16 @@ func Begin(pod *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time
 		}
 		update.Grace = grace
 		record.UpdateImages = true
-		record.note(pod, before, nil)
+		record.note(p, before, nil)
 	} else {
 		update.Patch = d.patch()
-		record.note(pod, before, d.Images)
-		drop(&update.Patch, pod, kruisev1alpha1.AnnotationInPlaceGrace)
+		record.note(p, before, d.Images)
+		drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
 	}
 	if d.Drains() {
-		update.Drain = drain(pod, now)
+		update.Drain = drain(p, now)
 	}
-	if err := finishPatch(&update.Patch, pod, record); err != nil {
+	if err := finishPatch(&update.Patch, p, record); err != nil {
 		return step.UpdateInPlace{}, err
 	}
 	update.Patch.Labels = overlay(update.Patch.Labels, map[string]*string{
@@ -75,44 +76,44 @@ func Begin(pod *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time
 }
 
 // Resume is the step that ends a grace period: what was held back reaches the pod.
-func Resume(pod *corev1.Pod) (step.UpdateInPlace, error) {
-	record, err := RecordOf(pod)
+func Resume(p *corev1.Pod) (step.UpdateInPlace, error) {
+	record, err := RecordOf(p)
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	held, err := HeldOf(pod)
+	held, err := HeldOf(p)
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
 	if record == nil || held == nil {
-		return step.UpdateInPlace{}, fmt.Errorf("pod %s has no update in a grace period", pod.Name)
+		return step.UpdateInPlace{}, fmt.Errorf("pod %s has no update in a grace period", p.Name)
 	}
 	d, err := held.difference()
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	d.Images = notYet(pod, d.Images)
+	d.Images = notYet(p, d.Images)
 	before := *record
-	record.note(pod, &before, d.Images)
-	update := step.UpdateInPlace{Target: step.On(pod), Patch: d.patch(), Resumes: true}
-	drop(&update.Patch, pod, kruisev1alpha1.AnnotationInPlaceGrace)
-	if err := finishPatch(&update.Patch, pod, *record); err != nil {
+	record.note(p, &before, d.Images)
+	update := step.UpdateInPlace{Target: step.On(p), Patch: d.patch(), Resumes: true}
+	drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
+	if err := finishPatch(&update.Patch, p, *record); err != nil {
 		return step.UpdateInPlace{}, err
 	}
 	return update, nil
 }
 
 // Relabel is the step for two revisions that do not differ: the pod is what it shall be already.
-func Relabel(pod *corev1.Pod, aim Aim) step.PatchPod {
-	return step.PatchPod{Target: step.On(pod), Patch: step.Patch{Labels: map[string]*string{
+func Relabel(p *corev1.Pod, aim Aim) step.PatchPod {
+	return step.PatchPod{Target: step.On(p), Patch: step.Patch{Labels: map[string]*string{
 		kruisev1alpha1.LabelRevision: ptr.To(aim.Label), kruisev1alpha1.LabelPodTemplateHash: ptr.To(aim.Hash),
 	}}}
 }
 
 // InService is the condition that puts a pod back into service, or nil when the pod needs none: it has
 // no gate, or the gate is open.
-func InService(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
-	if gate := gateOf(pod); !hasGate(pod) || gate != nil && gate.Status == corev1.ConditionTrue {
+func InService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
+	if gateIs(p, corev1.ConditionTrue) {
 		return nil
 	}
 	return []corev1.PodCondition{{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
@@ -120,15 +121,15 @@ func InService(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
 
 // drain is what takes a pod out of service. Ready follows in the same write when the containers are
 // ready, so that endpoints drop the pod without waiting for the node.
-func drain(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
-	if gate := gateOf(pod); !hasGate(pod) || gate != nil && gate.Status == corev1.ConditionFalse {
+func drain(p *corev1.Pod, now time.Time) []corev1.PodCondition {
+	if gateIs(p, corev1.ConditionFalse) {
 		return nil
 	}
 	conditions := []corev1.PodCondition{{
 		Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionFalse,
 		Reason: "StartInPlaceUpdate", LastTransitionTime: metav1.NewTime(now),
 	}}
-	if ready := condition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
+	if ready := pod.Condition(p, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		conditions = append(conditions, corev1.PodCondition{
 			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady",
 			Message: "the pod is being updated in place", LastTransitionTime: metav1.NewTime(now),
@@ -139,25 +140,25 @@ func drain(pod *corev1.Pod, now time.Time) []corev1.PodCondition {
 
 // note writes down what the node reported of each container that is about to change, and keeps waiting
 // for those that an earlier update has left on their way.
-func (r *Record) note(pod *corev1.Pod, before *Record, images map[string]string) {
+func (r *Record) note(p *corev1.Pod, before *Record, images map[string]string) {
 	r.UpdateImages = len(images) > 0 || r.UpdateImages
-	r.LastContainerStatuses = pending(pod, before)
+	r.LastContainerStatuses = pending(p, before)
 	for name := range images {
 		baseline := Baseline{RestartCount: ptr.To[int32](0)}
-		if status := statusOf(pod, name); status != nil {
+		if status := statusOf(p, name); status != nil {
 			baseline = Baseline{ImageID: status.ImageID, ContainerID: status.ContainerID, Image: status.Image, RestartCount: ptr.To(status.RestartCount)}
 			if status.State.Running != nil {
 				baseline.StartedAt = ptr.To(status.State.Running.StartedAt)
 			}
 		}
 		if _, onItsWay := r.LastContainerStatuses[name]; onItsWay {
-			baseline.Superseded = containerOf(pod, name).Image
+			baseline.Superseded = containerOf(p, name).Image
 		}
 		r.LastContainerStatuses = overlay(r.LastContainerStatuses, map[string]Baseline{name: baseline})
 	}
-	if len(images) > 0 && pod.Generation > 0 {
+	if len(images) > 0 && p.Generation > 0 {
 		// The patch is conditional on the version judged, so it makes exactly the next generation.
-		r.PodGeneration = pod.Generation + 1
+		r.PodGeneration = p.Generation + 1
 	} else if before != nil && len(r.LastContainerStatuses) > 0 {
 		r.PodGeneration = before.PodGeneration
 	}
@@ -165,13 +166,13 @@ func (r *Record) note(pod *corev1.Pod, before *Record, images map[string]string)
 
 // pending are the baselines of containers which an earlier update changed and which do not run the
 // change yet; nil when there are none.
-func pending(pod *corev1.Pod, before *Record) map[string]Baseline {
+func pending(p *corev1.Pod, before *Record) map[string]Baseline {
 	if before == nil {
 		return nil
 	}
 	left := maps.Clone(before.LastContainerStatuses)
 	maps.DeleteFunc(left, func(name string, baseline Baseline) bool {
-		return before.waitsFor(pod, name, baseline) == ""
+		return before.waitsFor(p, name, baseline) == ""
 	})
 	if len(left) == 0 {
 		return nil
@@ -192,23 +193,23 @@ func unfinishedOf(before *Record, held *Held) (Difference, error) {
 }
 
 // notYet are the images that the spec of the pod does not have yet.
-func notYet(pod *corev1.Pod, images map[string]string) map[string]string {
+func notYet(p *corev1.Pod, images map[string]string) map[string]string {
 	missing := maps.Clone(images)
 	maps.DeleteFunc(missing, func(name, image string) bool {
-		c := containerOf(pod, name)
+		c := containerOf(p, name)
 		return c == nil || c.Image == image
 	})
 	return missing
 }
 
-func finishPatch(patch *step.Patch, pod *corev1.Pod, record Record) error {
+func finishPatch(patch *step.Patch, p *corev1.Pod, record Record) error {
 	state, err := annotate(kruisev1alpha1.AnnotationInPlaceState, record)
 	if err != nil {
 		return err
 	}
 	patch.Annotations = overlay(patch.Annotations, state)
-	drop(patch, pod, kruisev1alpha1.AnnotationInPlaceStateLegacy)
-	drop(patch, pod, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
+	drop(patch, p, kruisev1alpha1.AnnotationInPlaceStateLegacy)
+	drop(patch, p, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
 	return nil
 }
 
@@ -221,30 +222,14 @@ func annotate(key string, value any) (map[string]*string, error) {
 }
 
 // drop removes an annotation that the pod has.
-func drop(patch *step.Patch, pod *corev1.Pod, key string) {
-	if _, has := pod.Annotations[key]; has {
+func drop(patch *step.Patch, p *corev1.Pod, key string) {
+	if _, has := p.Annotations[key]; has {
 		patch.Annotations = overlay(patch.Annotations, map[string]*string{key: nil})
 	}
 }
 
-func hasGate(pod *corev1.Pod) bool {
-	for _, gate := range pod.Spec.ReadinessGates {
-		if gate.ConditionType == kruisev1alpha1.ConditionInPlaceUpdateReady {
-			return true
-		}
-	}
-	return false
-}
-
-func gateOf(pod *corev1.Pod) *corev1.PodCondition {
-	return condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady)
-}
-
-func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == kind {
-			return &pod.Status.Conditions[i]
-		}
-	}
-	return nil
+// gateIs tells whether the gate has that value already, or there is no gate to give it to.
+func gateIs(p *corev1.Pod, status corev1.ConditionStatus) bool {
+	gate := pod.Condition(p, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	return !pod.HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady) || gate != nil && gate.Status == status
 }

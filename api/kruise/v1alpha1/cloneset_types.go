@@ -19,6 +19,16 @@ const DefaultCloneSetMaxUnavailable = "20%"
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
 // +kubebuilder:resource:shortName=clone
+// +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.spec.replicas`,description="Pods wanted"
+// +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.updatedReplicas`,description="Pods on the update revision"
+// +kubebuilder:printcolumn:name="UPDATED_READY",type=integer,JSONPath=`.status.updatedReadyReplicas`,description="Pods on the update revision that are ready"
+// +kubebuilder:printcolumn:name="UPDATED_AVAILABLE",type=integer,JSONPath=`.status.updatedAvailableReplicas`,description="Pods on the update revision that are available"
+// +kubebuilder:printcolumn:name="READY",type=integer,JSONPath=`.status.readyReplicas`,description="Pods that are ready"
+// +kubebuilder:printcolumn:name="TOTAL",type=integer,JSONPath=`.status.replicas`,description="Pods that exist and are active"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
+// +kubebuilder:printcolumn:name="CONTAINERS",type=string,priority=1,JSONPath=`.spec.template.spec.containers[*].name`,description="Containers of the template"
+// +kubebuilder:printcolumn:name="IMAGES",type=string,priority=1,JSONPath=`.spec.template.spec.containers[*].image`,description="Images of the template"
+// +kubebuilder:printcolumn:name="SELECTOR",type=string,priority=1,JSONPath=`.status.labelSelector`,description="Selector of the pods"
 type CloneSet struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -38,41 +48,58 @@ type CloneSetList struct {
 }
 
 // CloneSetSpec is what the user wants.
+//
+// +kubebuilder:validation:XValidation:rule="self.replicas == 0 || !string(self.updateStrategy.maxUnavailable).matches('^[0.]+%?$') || !string(self.updateStrategy.maxSurge).matches('^[0.]+%?$')",message="must not be zero together with maxSurge while replicas is above 0, as no pod could then be updated",fieldPath=".updateStrategy.maxUnavailable"
+// +kubebuilder:validation:XValidation:rule="!has(self.progressDeadlineSeconds) || self.progressDeadlineSeconds == 2147483647 || self.progressDeadlineSeconds > self.minReadySeconds",messageExpression="'must be greater than minReadySeconds, which is %d, and is %d; leave it out, or use 2147483647, for no deadline'.format([self.minReadySeconds, self.progressDeadlineSeconds])",message="must be greater than minReadySeconds",fieldPath=".progressDeadlineSeconds"
 type CloneSetSpec struct {
 	// Replicas is the number of pods wanted. Minimum 0, default 1.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:default=1
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Selector finds the pods of this CloneSet. It must match the labels of the template, must not be empty, and
 	// can never be changed.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {}) && (has(self.matchExpressions) ? self.matchExpressions : []) == (has(oldSelf.matchExpressions) ? oldSelf.matchExpressions : [])",message="must not be changed: a CloneSet keeps its selector for life"
 	Selector *metav1.LabelSelector `json:"selector"`
 
 	// Template describes the pods. Any change in meaning makes a new revision, which is then released.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Template corev1.PodTemplateSpec `json:"template"`
 
 	// VolumeClaimTemplates gives every pod one claim per entry. They can be changed; new pods get the new claims, and
 	// no revision is made.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
 
 	// ScaleStrategy bounds and directs the creation and deletion of pods.
+	// +kubebuilder:default={}
 	// +optional
 	ScaleStrategy CloneSetScaleStrategy `json:"scaleStrategy,omitempty"`
 
 	// UpdateStrategy says how a new revision reaches the pods.
+	// +kubebuilder:default={}
 	// +optional
 	UpdateStrategy CloneSetUpdateStrategy `json:"updateStrategy,omitempty"`
 
 	// RevisionHistoryLimit is the number of revisions kept that no pod uses. Minimum 0, default 10.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:default=10
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
 	// MinReadySeconds is how many seconds a pod must be ready before it counts as available. Minimum 0, default 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:default=0
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
 	// ProgressDeadlineSeconds is how many seconds a release may go on before condition Progressing turns False. It must be
 	// greater than minReadySeconds. Absent, or 2147483647, means no deadline. The release itself goes on in any case.
+	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
@@ -85,21 +112,26 @@ type CloneSetSpec struct {
 type CloneSetScaleStrategy struct {
 	// PodsToDelete names pods to delete first; while replicas stays the same, they are replaced. The controller removes
 	// names that no longer exist.
+	// +listType=set
 	// +optional
 	PodsToDelete []string `json:"podsToDelete,omitempty"`
 
 	// MaxUnavailable bounds the creation of pods: no pod is created while this many pods are unavailable. A number, or a
 	// percentage of replicas, rounded up. Absent means no bound.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^[0-9]+([.][0-9]+)?%$')",message="must be a whole number from 0 to 2147483647, or a percentage such as 25% or 12.5%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// DisablePVCReuse deletes the claims of a pod that disappeared, instead of giving them to its replacement.
 	// Default false.
+	// +kubebuilder:default=false
 	// +optional
 	DisablePVCReuse bool `json:"disablePVCReuse,omitempty"`
 }
 
 // CloneSetUpdateStrategyType says what happens to a pod that is to get a new revision.
+//
+// +kubebuilder:validation:Enum=ReCreate;InPlaceIfPossible;InPlaceOnly;OnDelete
 type CloneSetUpdateStrategyType string
 
 const (
@@ -117,28 +149,38 @@ const (
 )
 
 // CloneSetUpdateStrategy says how a new revision reaches the pods.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'InPlaceOnly' || !has(self.maxSurge) || string(self.maxSurge).matches('^[0.]+%?$')",messageExpression="'must be 0 when updateStrategy.type is InPlaceOnly, and is %s'.format([self.maxSurge])",message="must be 0 when updateStrategy.type is InPlaceOnly",fieldPath=".maxSurge"
 type CloneSetUpdateStrategy struct {
 	// Type is what happens to a pod that is to be updated. Default ReCreate.
+	// +kubebuilder:default=ReCreate
 	// +optional
 	Type CloneSetUpdateStrategyType `json:"type,omitempty"`
 
 	// Partition is how many pods stay on older revisions. A number, or a percentage of replicas, rounded up; a percentage
 	// below 100% leaves at least one pod to update when replicas is above 1. Default 0: all pods are updated.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^[0-9]+([.][0-9]+)?%$')",message="must be a whole number from 0 to 2147483647, or a percentage such as 25% or 12.5%"
+	// +kubebuilder:default=0
 	// +optional
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
 	// MaxUnavailable is how many pods may be unavailable because of an update, or because available pods are deleted. A
 	// number, or a percentage of replicas, rounded up, or down when maxSurge is above 0. Must not be zero together with
 	// maxSurge. Default 20%.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^[0-9]+([.][0-9]+)?%$')",message="must be a whole number from 0 to 2147483647, or a percentage such as 25% or 12.5%"
+	// +kubebuilder:default="20%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// MaxSurge is how many pods above replicas may exist during an update or the replacement of chosen pods. A number,
 	// or a percentage of replicas, rounded up. Must be zero for type InPlaceOnly; counts as 0 while paused. Default 0.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^[0-9]+([.][0-9]+)?%$')",message="must be a whole number from 0 to 2147483647, or a percentage such as 25% or 12.5%"
+	// +kubebuilder:default=0
 	// +optional
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// Paused stops the update of further pods; scaling goes on. Default false.
+	// +kubebuilder:default=false
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
@@ -156,12 +198,16 @@ type CloneSetUpdateStrategy struct {
 }
 
 // UpdatePriorityStrategy decides which pods are updated first, by weight or by order, never by both.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.orderPriority) && size(self.orderPriority) > 0 && has(self.weightPriority) && size(self.weightPriority) > 0)",message="must have only one of orderPriority and weightPriority"
 type UpdatePriorityStrategy struct {
 	// OrderPriority sorts by a number at the end of a label's value; the first key that a pod has decides.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	OrderPriority []UpdatePriorityOrderTerm `json:"orderPriority,omitempty"`
 
 	// WeightPriority sorts by the sum of the weights of all terms that match a pod, the highest first.
+	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	WeightPriority []UpdatePriorityWeightTerm `json:"weightPriority,omitempty"`
 }
@@ -169,12 +215,15 @@ type UpdatePriorityStrategy struct {
 // UpdatePriorityOrderTerm is one label to sort by.
 type UpdatePriorityOrderTerm struct {
 	// OrderedKey is the key of the label. The last integer in its value counts: 10 in "web-10".
+	// +kubebuilder:validation:MinLength=1
 	OrderedKey string `json:"orderedKey"`
 }
 
 // UpdatePriorityWeightTerm gives a weight to pods.
 type UpdatePriorityWeightTerm struct {
 	// Weight is what a matching pod gains: 0 to 100.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	Weight int32 `json:"weight"`
 
 	// MatchSelector finds the pods by their labels. Must not be empty.
@@ -182,14 +231,20 @@ type UpdatePriorityWeightTerm struct {
 }
 
 // UpdateScatterStrategy is a list of labels whose pods are spread over a release. No pair may stand in it twice.
+//
+// +kubebuilder:validation:MaxItems=64
+// +kubebuilder:validation:XValidation:rule="self.all(t, self.exists_one(u, u.key == t.key && u.value == t.value))",message="must not have the same key and value twice"
 type UpdateScatterStrategy []UpdateScatterTerm
 
 // UpdateScatterTerm is one label with its value.
 type UpdateScatterTerm struct {
 	// Key of the label. Must not be empty.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
 	Key string `json:"key"`
 
 	// Value of the label.
+	// +kubebuilder:validation:MaxLength=63
 	Value string `json:"value"`
 }
 
@@ -197,6 +252,8 @@ type UpdateScatterTerm struct {
 type InPlaceUpdateStrategy struct {
 	// GracePeriodSeconds is how many seconds a pod stays not ready before its containers are changed, so that traffic
 	// can leave it. Minimum 0, default 0.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:default=0
 	// +optional
 	GracePeriodSeconds int32 `json:"gracePeriodSeconds,omitempty"`
 }
@@ -244,6 +301,8 @@ type CloneSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
 	// Conditions say how a release goes, and what holds it up.
+	// +listType=map
+	// +listMapKey=type
 	// +optional
 	Conditions []CloneSetCondition `json:"conditions,omitempty"`
 
@@ -256,6 +315,12 @@ type CloneSetStatus struct {
 type CloneSetConditionType string
 
 const (
+	// CloneSetConditionReady is True while the spec is reached: all replicas are available and as many are updated as
+	// the partition asks for. False says how far the set is and what it waits for. Not written by other publishers.
+	CloneSetConditionReady CloneSetConditionType = "Ready"
+	// CloneSetConditionStalled is True while nothing goes on without a person; the message names what to change. Not
+	// written by other publishers.
+	CloneSetConditionStalled CloneSetConditionType = "Stalled"
 	// CloneSetConditionProgressing tells whether a release gets on; it exists only while progressDeadlineSeconds is set.
 	CloneSetConditionProgressing CloneSetConditionType = "Progressing"
 	// CloneSetConditionFailedScale is True after a pass that could not create or delete a pod or claim.

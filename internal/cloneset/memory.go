@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/step"
+)
+
+// memory is what is remembered of one set between reconciles: work that need not be done again, and
+// names that others have. Losing it costs time and nothing else. A work queue hands one set to one
+// goroutine at a time, so it needs no lock.
+type memory struct {
+	uid        types.UID
+	taken      map[string]bool
+	decoded    map[string]revision.Revision
+	generation int64
+	live       revision.Revision
+}
+
+type memories struct {
+	mu   sync.Mutex
+	sets map[types.NamespacedName]*memory
+}
+
+func (m *memories) of(set *kruisev1alpha1.CloneSet) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := client.ObjectKeyFromObject(set)
+	if known := m.sets[key]; known != nil && known.uid == set.UID {
+		return known
+	}
+	if m.sets == nil {
+		m.sets = map[types.NamespacedName]*memory{}
+	}
+	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}}
+	return m.sets[key]
+}
+
+// forget returns the UID of the set that had the name.
+func (m *memories) forget(name types.NamespacedName) types.UID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.sets[name]
+	delete(m.sets, name)
+	if known == nil {
+		return ""
+	}
+	return known.uid
+}
+
+// template reads the template of the spec once for each generation.
+func (m *memory) template(set *kruisev1alpha1.CloneSet) revision.Revision {
+	if m.generation != set.Generation || m.generation == 0 {
+		m.live, m.generation = revision.FromTemplate(&set.Spec.Template), set.Generation
+	}
+	return m.live
+}
+
+// learn finds out about names that were taken. When the object is our own, the cache has not shown it
+// yet, and the next decision has to wait for it; when it is somebody else's, the name is of no use.
+func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory, outcomes []apply.Outcome) error {
+	for _, o := range outcomes {
+		if o.Err == nil || !apierrors.IsAlreadyExists(o.Err) {
+			continue
+		}
+		var existing client.Object
+		switch s := o.Step.(type) {
+		case step.CreatePod:
+			existing = &corev1.Pod{}
+		case step.CreateRevision:
+			existing = &appsv1.ControllerRevision{}
+		default:
+			return fmt.Errorf("step %T was answered with: %w", s, o.Err)
+		}
+		key := client.ObjectKey{Namespace: set.Namespace, Name: o.Step.Subject()}
+		switch err := r.Live.Get(ctx, key, existing); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("looking up who has the name %s: %w", key.Name, err)
+		case pod.IsControlledBy(existing, set.UID):
+			r.Writes.Wrote(set.UID, existing)
+		default:
+			m.taken[key.Name] = true
+		}
+	}
+	return nil
+}
+
+func labelSet(l map[string]string) labels.Set { return labels.Set(l) }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/revision"
+)
+
+// newPod is a pod of the set made from a revision.
+func newPod(set *kruisev1alpha1.CloneSet, from revision.Revision, id string, now time.Time) *corev1.Pod {
+	template := from.Written
+	labels := maps.Clone(template.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[kruisev1alpha1.LabelRevision] = revision.LabelValue(from.Name)
+	labels[kruisev1alpha1.LabelPodTemplateHash] = from.Hash
+	labels[kruisev1alpha1.LabelInstanceID] = id
+	labels[kruisev1alpha1.LabelLifecycleState] = string(kruisev1alpha1.LifecycleNormal)
+	annotations := maps.Clone(template.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[kruisev1alpha1.AnnotationLifecycleTimestamp] = now.UTC().Format(time.RFC3339)
+
+	created := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: set.Namespace, Name: podName(set, id), Labels: labels, Annotations: annotations,
+			Finalizers: slices.Clone(template.Finalizers), OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
+		},
+		Spec: *template.Spec.DeepCopy(),
+	}
+	gate := corev1.PodReadinessGate{ConditionType: kruisev1alpha1.ConditionInPlaceUpdateReady}
+	if !slices.Contains(created.Spec.ReadinessGates, gate) {
+		created.Spec.ReadinessGates = append(created.Spec.ReadinessGates, gate)
+	}
+	return created
+}
+
+func podName(set *kruisev1alpha1.CloneSet, id string) string { return set.Name + "-" + id }
+
+// idAlphabet has no vowels and nothing that looks like something else, so no id is a word or misread.
+const idAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// names gives out ids for new pods: the first of a fixed sequence that nothing uses.
+//
+// The sequence depends on the set alone. A manager that has lost its memory and looks at an old cache
+// therefore asks for the same names again, and the API server refuses the second pod: no slot is ever
+// filled twice.
+type names struct {
+	set  *kruisev1alpha1.CloneSet
+	used map[string]bool
+	n    int
+}
+
+func (p *pass) newNames() *names {
+	used := maps.Clone(p.world.Taken)
+	if used == nil {
+		used = map[string]bool{}
+	}
+	for _, existing := range p.world.Pods {
+		used[existing.Name] = true
+	}
+	return &names{set: p.world.Set, used: used}
+}
+
+func (n *names) next() string {
+	for {
+		id := idAt(n.set, n.n)
+		n.n++
+		if name := podName(n.set, id); !n.used[name] {
+			n.used[name] = true
+			return id
+		}
+	}
+}
+
+func idAt(set *kruisev1alpha1.CloneSet, n int) string {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s/%d", set.UID, n)
+	rest := sum.Sum64()
+	id := make([]byte, 5)
+	for i := range id {
+		id[i] = idAlphabet[rest%uint64(len(idAlphabet))]
+		rest /= uint64(len(idAlphabet))
+	}
+	return string(id)
+}

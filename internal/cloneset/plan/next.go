@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/step"
+)
+
+// Next decides one pass. The policies are tried in this order:
+//
+//	record   make sure that a revision holds the template
+//	release  give pods up that no longer match the selector
+//	refresh  bring every pod's own affairs to an end: gate, grace period, labels
+//	scale    create and delete pods; when it acts, nothing is updated in this pass
+//	update   bring pods to the update revision, within the allowances
+//	tidy     remove finished pods and revisions that history no longer needs
+func Next(world World, now time.Time) Plan {
+	p := &pass{world: world, now: now, pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}}
+	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
+		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
+		p.judge()
+		return p.plan
+	}
+	recorded := p.record()
+	p.judge()
+	if world.Set.DeletionTimestamp != nil {
+		p.plan.Steps = nil
+		return p.plan
+	}
+	if !recorded {
+		return p.plan
+	}
+	p.release()
+	p.refresh()
+	if scaled := p.scale(); !scaled {
+		p.update()
+	}
+	p.collect()
+	p.tidy()
+	return p.plan
+}
+
+// pass is the working memory of one call of Next.
+type pass struct {
+	world    World
+	now      time.Time
+	plan     Plan
+	selector labels.Selector
+	// updateRevision and currentRevision are the two sides of the release.
+	updateRevision, currentRevision revision.Revision
+	// pods holds the one step that each pod gets in this pass. A later policy overrides an earlier one:
+	// to put a pod into service that is about to be deleted would be a write for nothing.
+	pods map[types.UID]step.Step
+	// creations come after the steps of living pods.
+	creations []step.Step
+	// pairs are the differences between two revisions, by their hashes, each computed once.
+	pairs map[[2]string]inplace.Difference
+}
+
+// read resolves the spec. It fails on what the API server would have rejected, had the schema been there
+// when the object was stored.
+func (p *pass) read() error {
+	spec := &p.world.Set.Spec
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		return fmt.Errorf("spec.selector: %w", err)
+	}
+	p.selector = selector
+	if selector.Empty() {
+		return fmt.Errorf("spec.selector: must not be empty")
+	}
+	if p.world.Live.Err != nil {
+		return fmt.Errorf("spec.template: %w", p.world.Live.Err)
+	}
+	strategy := &spec.UpdateStrategy
+	p.plan.Limits, err = budget.NewLimits(budget.Spec{
+		Replicas: spec.Replicas, Partition: strategy.Partition, MaxSurge: strategy.MaxSurge,
+		MaxUnavailable: strategy.MaxUnavailable, ScaleMaxUnavailable: spec.ScaleStrategy.MaxUnavailable, Paused: strategy.Paused,
+	})
+	if err != nil {
+		return err
+	}
+	return unsupported(spec)
+}
+
+// unsupported names what the API has and this version does not do yet. To go on without it would break
+// a promise to the user, so nothing is done until the field is gone.
+func unsupported(spec *kruisev1alpha1.CloneSetSpec) error {
+	switch {
+	case len(spec.VolumeClaimTemplates) > 0:
+		return fmt.Errorf("spec.volumeClaimTemplates: not supported by this version of Slipway")
+	case spec.Lifecycle != nil && hooked(spec.Lifecycle.PreDelete, spec.Lifecycle.InPlaceUpdate, spec.Lifecycle.PreNormal):
+		return fmt.Errorf("spec.lifecycle: hooks are not supported by this version of Slipway")
+	}
+	return nil
+}
+
+func hooked(hooks ...*kruisev1alpha1.LifecycleHook) bool {
+	for _, h := range hooks {
+		if h != nil && len(h.LabelsHandler)+len(h.FinalizersHandler) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pass) lookAgainIn(wait time.Duration) {
+	if wait > 0 && (p.plan.LookAgain == 0 || wait < p.plan.LookAgain) {
+		p.plan.LookAgain = wait
+	}
+}
+
+// collect puts the steps of the living pods into the order of the world, and creations behind them.
+func (p *pass) collect() {
+	for _, candidate := range p.world.Pods {
+		if s, decided := p.pods[candidate.UID]; decided {
+			p.plan.Steps = append(p.plan.Steps, s)
+		}
+	}
+	p.plan.Steps = append(p.plan.Steps, p.creations...)
+}
+
+// selects tells whether the pod is the set's by its labels. A selector that cannot be read gives no pod up.
+func (p *pass) selects(candidate *corev1.Pod) bool {
+	return p.selector == nil || p.selector.Matches(labels.Set(candidate.Labels))
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/step"
+)
+
+// record finds out which revision the template is, adopts revisions that lost their owner, and sets both
+// sides of the release. It returns false when the revision has to be created first: pods must not carry
+// the name of a revision that does not exist.
+func (p *pass) record() bool {
+	set := p.world.Set
+	for _, orphan := range p.world.Orphans {
+		p.plan.Steps = append(p.plan.Steps, step.AdoptRevision{
+			Because: "it matches the selector and nobody controls it", Target: step.On(orphan.Object), Owner: ownerReference(set),
+		})
+	}
+	p.plan.CollisionCount = ptr.Deref(set.Status.CollisionCount, 0)
+	listed := slices.Concat(p.world.Revisions, p.world.Orphans)
+	revision.Sort(listed)
+	recorded := true
+	switch found := revision.Decide(listed, p.world.Live).(type) {
+	case revision.Unchanged:
+		p.updateRevision = found.Revision
+	case revision.RollBack:
+		p.updateRevision = found.Revision
+		p.plan.Steps = append(p.plan.Steps, step.RenumberRevision{
+			Because: step.Because("the template is that of this earlier revision again"),
+			Target:  step.On(found.Revision.Object), Number: found.Number,
+		})
+	case revision.New:
+		recorded = p.create(found)
+	}
+	p.plan.UpdateRevision = p.updateRevision.Name
+	p.currentRevision = p.updateRevision
+	for _, r := range listed {
+		if r.Name == set.Status.CurrentRevision {
+			p.currentRevision = r
+		}
+	}
+	p.plan.CurrentRevision = p.currentRevision.Name
+	if !recorded && p.plan.Invalid == nil && p.plan.CurrentRevision == p.plan.UpdateRevision && len(listed) > 0 {
+		p.plan.Held = "recording the template as a revision"
+	}
+	return recorded
+}
+
+// create plans the revision of a new template, under the first name that is free.
+func (p *pass) create(found revision.New) bool {
+	set := p.world.Set
+	for {
+		object, err := revision.Draft{
+			Owner: set, Reference: ownerReference(set), Template: found.Template, Number: found.Number, CollisionCount: p.plan.CollisionCount,
+		}.Object()
+		if err != nil {
+			p.plan.Invalid = fmt.Errorf("spec.template: %w", err)
+			return false
+		}
+		if p.world.Taken[object.Name] {
+			p.plan.CollisionCount++
+			continue
+		}
+		p.updateRevision = p.world.Live
+		p.updateRevision.Name, p.updateRevision.Hash, p.updateRevision.Number = object.Name, revision.HashOf(object.Name), found.Number
+		p.plan.Steps = append(p.plan.Steps, step.CreateRevision{Because: "no revision holds this template yet", Revision: object})
+		return false
+	}
+}
+
+// tidy forgets history and finished pods. It runs in every pass and holds nothing up.
+func (p *pass) tidy() {
+	p.removeFinished()
+	live := []string{p.updateRevision.Hash, p.currentRevision.Hash}
+	for _, m := range p.plan.Members {
+		live = append(live, pod.RevisionHash(m.Pod))
+	}
+	limit := int(ptr.Deref(p.world.Set.Spec.RevisionHistoryLimit, 10))
+	for _, old := range revision.Expired(p.world.Revisions, live, limit) {
+		p.plan.Steps = append(p.plan.Steps, step.ForgetRevision{
+			Because: step.Because(fmt.Sprintf("no pod carries it and only %d earlier revisions are kept", limit)), Target: step.On(old.Object),
+		})
+	}
+}
+
+// finishedKept is how many finished pods stay for people to look at.
+const finishedKept = 10
+
+func (p *pass) removeFinished() {
+	finished := slices.Clone(p.world.Pods)
+	finished = slices.DeleteFunc(finished, func(candidate *corev1.Pod) bool {
+		return !pod.IsFinished(candidate) || pod.IsTerminating(candidate) || !p.selects(candidate)
+	})
+	slices.SortFunc(finished, func(a, b *corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	for _, old := range finished[min(finishedKept, len(finished)):] {
+		p.plan.Steps = append(p.plan.Steps, step.DeletePod{
+			Because: step.Because(fmt.Sprintf("it has finished, and only the %d newest finished pods are kept", finishedKept)),
+			Target:  step.On(old), Cause: step.CleanUp,
+		})
+	}
+}
+
+func ownerReference(set *kruisev1alpha1.CloneSet) metav1.OwnerReference {
+	return *metav1.NewControllerRef(set, kruisev1alpha1.GroupVersion.WithKind("CloneSet"))
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/step"
+)
+
+// update brings pods to the update revision, as many as the partition wants and the allowances let.
+func (p *pass) update() {
+	s := budget.Scale(p.plan.Limits, p.count(func(m Member) bool { return m.Updated }), budget.Options{
+		SameRevision: p.currentRevision.Hash == p.updateRevision.Hash,
+	})
+	if s.Wish <= 0 {
+		return
+	}
+	strategy := &p.world.Set.Spec.UpdateStrategy
+	switch {
+	case strategy.Paused:
+		p.hold(fmt.Sprintf("paused with %d pods to update", s.Wish))
+		return
+	case strategy.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
+		p.hold(fmt.Sprintf("%d pods are updated when somebody deletes them (updateStrategy.type is OnDelete)", s.Wish))
+		return
+	}
+	unavailable, onTarget := p.unavailable()
+	allowance := budget.NewAllowance(s, unavailable, onTarget)
+	for _, m := range p.candidates() {
+		next := p.updateOf(m)
+		if next == nil {
+			continue // refused: it costs the others nothing
+		}
+		if !allowance.Spend(m.Available) {
+			if stop := allowance.Stopped(); stop != budget.StoppedByWish {
+				p.hold(stop.String())
+			}
+			return
+		}
+		p.pods[m.Pod.UID] = next
+	}
+}
+
+func (p *pass) unavailable() (all, onTarget int) {
+	for _, m := range p.plan.Members {
+		if !m.Available {
+			all++
+			if m.Updated {
+				onTarget++
+			}
+		}
+	}
+	return all, onTarget
+}
+
+// candidates are the pods to update, first in front. Those that other publishers of this API have left
+// preparing for an update come before all others.
+func (p *pass) candidates() []Member {
+	members := map[types.UID]Member{}
+	var pods []*corev1.Pod
+	for _, m := range p.plan.Members {
+		if !m.Updated && !m.preparingDelete() {
+			members[m.Pod.UID] = m
+			pods = append(pods, m.Pod)
+		}
+	}
+	var ordered []Member
+	for _, candidate := range pod.UpdateOrder(pods) {
+		ordered = append(ordered, members[candidate.UID])
+	}
+	slices.SortStableFunc(ordered, func(a, b Member) int {
+		switch {
+		case a.preparingUpdate() == b.preparingUpdate():
+			return 0
+		case a.preparingUpdate():
+			return -1
+		}
+		return 1
+	})
+	return ordered
+}
+
+// updateOf is the step that updates a pod, or nil when it can only be left as it is.
+func (p *pass) updateOf(m Member) step.Step {
+	strategy := &p.world.Set.Spec.UpdateStrategy
+	if strategy.Type != kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType && strategy.Type != kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
+		return p.recreate(m, fmt.Sprintf("revision %s replaces %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod)))
+	}
+	d := p.difference(pod.RevisionHash(m.Pod))
+	if refusals := slices.Concat(d.Refusals, d.Missing(m.Pod)); len(refusals) > 0 {
+		return p.fallBack(m, strings.Join(refusals, ", ")+" cannot change in place")
+	}
+	if m.Unreadable != nil {
+		return p.fallBack(m, m.Unreadable.Error())
+	}
+	aim := inplace.Aim{Revision: p.updateRevision.Name, Label: revision.LabelValue(p.updateRevision.Name), Hash: p.updateRevision.Hash}
+	if d.Empty() && m.Progress.Finished {
+		relabelled := inplace.Relabel(m.Pod, aim)
+		relabelled.Because = step.Because(fmt.Sprintf("revisions %s and %s mean the same pod", pod.RevisionHash(m.Pod), p.updateRevision.Hash))
+		return relabelled
+	}
+	var grace time.Duration
+	if s := strategy.InPlaceUpdateStrategy; s != nil {
+		grace = time.Duration(s.GracePeriodSeconds) * time.Second
+	}
+	begun, err := inplace.Begin(m.Pod, d, aim, grace, p.now)
+	if err != nil {
+		return p.fallBack(m, err.Error())
+	}
+	begun.Because = step.Because(fmt.Sprintf("revision %s replaces %s: %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod), d))
+	return begun
+}
+
+// fallBack is what happens to a pod that cannot be updated in place.
+func (p *pass) fallBack(m Member, why string) step.Step {
+	if p.world.Set.Spec.UpdateStrategy.Type == kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
+		if m.Unreadable == nil { // else refresh has said it
+			p.refuse(m, why+", and updateStrategy.type is InPlaceOnly")
+		}
+		return nil
+	}
+	return p.recreate(m, why)
+}
+
+func (p *pass) recreate(m Member, why string) step.Step {
+	return step.DeletePod{Because: step.Because(why), Target: step.On(m.Pod), Cause: step.Recreate}
+}
+
+// difference is what stands between an older revision and the update revision.
+func (p *pass) difference(fromHash string) inplace.Difference {
+	pair := [2]string{fromHash, p.updateRevision.Hash}
+	if known, computed := p.pairs[pair]; computed {
+		return known
+	}
+	d := inplace.Difference{Refusals: []string{fmt.Sprintf("revision %q of the pod, which is not in the history any more,", fromHash)}}
+	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
+		if r.Hash == fromHash && r.Err == nil {
+			d = inplace.Compare(r.Template, p.updateRevision.Template)
+		}
+	}
+	p.pairs[pair] = d
+	return d
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/step"
+)
+
+// World is everything that a decision about one CloneSet depends on. It is read only: its parts are
+// shared with the cache.
+type World struct {
+	Set *kruisev1alpha1.CloneSet
+	// Live is the template of the spec.
+	Live revision.Revision
+	// Revisions are the set's own and, in Orphans, those that match its selector and belong to nobody.
+	Revisions, Orphans []revision.Revision
+	// Pods are all pods controlled by the set, in whatever state.
+	Pods []*corev1.Pod
+	// Taken are names that the set cannot use for its pods and revisions, because objects of others have
+	// them.
+	Taken map[string]bool
+	// NodeLabels are the labels of the nodes that the pods run on, by node name. They are observed only
+	// when the spec has topology spread constraints.
+	NodeLabels map[string]map[string]string
+}
+
+// Plan is what to do now, and what the decision was based on.
+type Plan struct {
+	Steps []step.Step
+	// LookAgain is when time alone will change the answer; 0 when only an event can.
+	LookAgain time.Duration
+
+	// UpdateRevision is the name of the revision of the spec's template, which the plan may be about to
+	// create. CurrentRevision is the last one that was rolled out completely.
+	UpdateRevision, CurrentRevision string
+	// CollisionCount is how often the name of a revision was found taken.
+	CollisionCount int32
+	// Limits are the numbers of the spec, resolved.
+	Limits budget.Limits
+
+	// Members are the active pods as they were judged, in the order of World.Pods.
+	Members []Member
+
+	// Invalid says what in the spec cannot be acted on; then nothing is done at all.
+	Invalid error
+	// Refused says which pods cannot be updated, and why; the other pods go on.
+	Refused []string
+	// Throttled: creations are held back by the limit of unavailable pods.
+	Throttled bool
+	// Held says in a few words what keeps the release from taking its next step; empty when nothing does.
+	Held string
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/freshness"
+)
+
+// afterConflict is how soon to look again when a write was refused because the view was old. The event
+// that brings the newer version usually comes sooner.
+const afterConflict = time.Second
+
+// Dependencies are what the controller works with.
+type Dependencies struct {
+	// Cache is read for everything; its objects are shared and never changed. Live is read where the
+	// cache cannot be trusted.
+	Cache, Live client.Reader
+	// Client is written with.
+	Client client.Client
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
+	// Plan decides; nil means plan.Next.
+	Plan func(plan.World, time.Time) plan.Plan
+	// Writes tells whether the cache shows our own writes; nil means a new tracker.
+	Writes *freshness.Tracker
+	// Concurrency is how many writes for one set are under way at once; 0 means apply.DefaultConcurrency.
+	Concurrency int
+}
+
+// Reconciler moves CloneSets to their spec. It is safe for concurrent use for different sets.
+type Reconciler struct {
+	Dependencies
+	apply    *apply.Applier
+	memories memories
+}
+
+// New returns a reconciler.
+func New(d Dependencies) *Reconciler {
+	if d.Plan == nil {
+		d.Plan = plan.Next
+	}
+	if d.Writes == nil {
+		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
+	}
+	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Concurrency)}
+}
+
+// Reconcile moves one CloneSet one step closer to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	set := &kruisev1alpha1.CloneSet{}
+	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Writes.Forget(r.memories.forget(request.NamespacedName))
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading CloneSet %s: %w", request, err)
+	}
+	memory := r.memories.of(set)
+	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
+		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
+	}
+	world, err := r.observe(ctx, set, memory)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observing CloneSet %s: %w", request, err)
+	}
+	next := r.Plan(world, r.Clock.Now())
+	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
+	learnErr := r.learn(ctx, set, memory, outcomes)
+	reportErr := r.report(ctx, world, next, outcomes)
+	if err := errors.Join(apply.Errors(outcomes), learnErr, reportErr); err != nil {
+		return ctrl.Result{}, err
+	}
+	if apply.Conflicts(outcomes) && (next.LookAgain == 0 || next.LookAgain > afterConflict) {
+		return ctrl.Result{RequeueAfter: afterConflict}, nil
+	}
+	return ctrl.Result{RequeueAfter: next.LookAgain}, nil
+}

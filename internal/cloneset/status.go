@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/cloneset/plan"
+)
+
+// report writes the status when anything in it has changed, and then tells people by events what was done.
+func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, outcomes []apply.Outcome) error {
+	defer apply.Tell(r.Events, world.Set, outcomes)
+	status := statusOf(world, next, outcomes, r.Clock.Now())
+	if equality.Semantic.DeepEqual(world.Set.Status, status) {
+		return nil
+	}
+	after := world.Set.DeepCopy()
+	after.Status = status
+	err := r.apply.Status(ctx, world.Set, after)
+	if apply.IsConflict(err) {
+		return nil // the set has changed: its event leads to the next look
+	}
+	if err == nil {
+		r.tellOfTrouble(world.Set, next, status)
+	}
+	return err
+}
+
+// statusOf is the status that the observed world has. It never depends on what was just done, except
+// that errors are told.
+func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now time.Time) kruisev1alpha1.CloneSetStatus {
+	before := &world.Set.Status
+	status := kruisev1alpha1.CloneSetStatus{
+		ObservedGeneration:      world.Set.Generation,
+		ExpectedUpdatedReplicas: before.ExpectedUpdatedReplicas,
+		UpdateRevision:          next.UpdateRevision,
+		CurrentRevision:         next.CurrentRevision,
+		CollisionCount:          before.CollisionCount,
+		LabelSelector:           metav1.FormatLabelSelector(world.Set.Spec.Selector),
+	}
+	if next.CollisionCount != ptr.Deref(before.CollisionCount, 0) {
+		status.CollisionCount = &next.CollisionCount
+	}
+	for _, m := range next.Members {
+		status.Replicas++
+		status.ReadyReplicas += one(m.Ready)
+		status.AvailableReplicas += one(m.Available)
+		status.UpdatedReplicas += one(m.Updated)
+		status.UpdatedReadyReplicas += one(m.Updated && m.Ready)
+		status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
+	}
+	if next.Invalid == nil {
+		wanted := int32(next.Limits.Replicas)                                  //nolint:gosec // an int32 of the spec
+		status.ExpectedUpdatedReplicas = wanted - int32(next.Limits.Partition) //nolint:gosec // at most the replicas
+		if status.UpdatedReplicas == wanted && status.Replicas == wanted {
+			status.CurrentRevision = status.UpdateRevision
+		}
+	}
+	status.Conditions = conditionsOf(world.Set, next, status, outcomes, now)
+	return status
+}
+
+func one(counts bool) int32 {
+	if counts {
+		return 1
+	}
+	return 0
+}
+
+// tellOfTrouble records an event when a condition begins to tell of trouble, not each time it is seen.
+func (r *Reconciler) tellOfTrouble(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1alpha1.CloneSetStatus) {
+	for _, kind := range []kruisev1alpha1.CloneSetConditionType{kruisev1alpha1.CloneSetConditionStalled} {
+		was, is := conditionOf(set.Status.Conditions, kind), conditionOf(status.Conditions, kind)
+		if is != nil && is.Status == corev1.ConditionTrue && (was == nil || was.Status != is.Status || was.Message != is.Message) {
+			r.Events.Eventf(set, nil, corev1.EventTypeWarning, is.Reason, "Plan", "%s", is.Message)
+		}
+	}
+	before := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionReady)
+	if next.Throttled && (before == nil || before.Message != conditionOf(status.Conditions, kruisev1alpha1.CloneSetConditionReady).Message) {
+		r.Events.Eventf(set, nil, corev1.EventTypeWarning, "ScaleUpLimited", "Create", "%s", next.Held)
+	}
+}
+
+func conditionOf(conditions []kruisev1alpha1.CloneSetCondition, kind kruisev1alpha1.CloneSetConditionType) *kruisev1alpha1.CloneSetCondition {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
