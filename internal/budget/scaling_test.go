@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 )
 
 func TestPass(t *testing.T) {
@@ -86,6 +87,58 @@ func TestPass(t *testing.T) {
 			}
 			if got, _ := m.pass(podsOf(test.pods)); got != test.want {
 				t.Errorf("%q\n got %s\nwant %s", test.pods, got, test.want)
+			}
+		})
+	}
+}
+
+func TestQuantities(t *testing.T) {
+	for name, test := range map[string]struct {
+		limits  Limits
+		options Options
+		pods    string
+		want    Scaling
+	}{
+		"deleting and updating want the same surge: deleting gets it": {
+			limits: Limits{Replicas: 3, Partition: 2, Surge: 2}, pods: "2oA 1oA*",
+			want: Scaling{
+				Revoke: 1, Need: 1, NeedOld: 0, Create: Split{New: 1}, OverOld: 0, Wish: 1,
+				SurgeForDeletion: 1, SurgeForUpdate: 1, Surge: 1, SurgeOld: 1,
+			},
+		},
+		"updating wants more surge than deleting": {
+			limits: Limits{Replicas: 3, Surge: 2}, pods: "2oA 1oA*",
+			want: Scaling{
+				Revoke: 1, Need: 2, Create: Split{New: 2}, OverOld: 2, Wish: 3,
+				SurgeForDeletion: 1, SurgeForUpdate: 3, Surge: 2,
+			},
+		},
+		"a rollback surges with old pods": {
+			limits: Limits{Replicas: 3, Partition: 2, Surge: 1}, options: Options{PartitionRollback: true}, pods: "1oA 2nA",
+			want: Scaling{
+				Need: 1, NeedOld: 2, Create: Split{Old: 1}, Wish: -1, SurgeForUpdate: 1, Surge: 1, SurgeOld: 1,
+			},
+		},
+		"unavailable pods add to the surge that deleting wants": {
+			limits: Limits{Replicas: 4, Surge: 2, Unavailable: 1}, pods: "2nA 1nu 1nA*",
+			want: Scaling{
+				Revoke: 1, Need: 1, Create: Split{New: 1}, Cap: 1, SurgeForDeletion: 1, Surge: 1,
+			},
+		},
+		"a chosen unavailable pod does not hold creation back": {
+			limits: Limits{Replicas: 4, Unavailable: 1, CreateUnavailable: ptr.To(1)}, pods: "2nA 1nu*",
+			want: Scaling{
+				Revoke: 2, Need: 1, Create: Split{New: 1}, Wish: 0, SurgeForDeletion: 0,
+			},
+		},
+		"creation is held back": {
+			limits: Limits{Replicas: 4, Unavailable: 1, CreateUnavailable: ptr.To(1)}, pods: "2nA 1nu",
+			want: Scaling{Revoke: 1, Need: 1, Limited: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, Scale(test.limits, countScaling(podsOf(test.pods)), test.options)); diff != "" {
+				t.Errorf("quantities (-want +got):\n%s", diff)
 			}
 		})
 	}

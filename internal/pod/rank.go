@@ -131,14 +131,11 @@ func comparePlace(a, b *entry) int {
 	return cmp.Or(compareBool(a.bound, b.bound), cmp.Compare(a.phase, b.phase))
 }
 
-// compareAge ends every order.
+// compareAge ends every order. Pods that are not ready are ready since the
+// zero time, all of them, so only ready pods are told apart by it.
 func compareAge(a, b *entry) int {
-	recency := 0
-	if a.ready && b.ready {
-		recency = compareRecency(a.since, b.since)
-	}
 	return cmp.Or(
-		recency,
+		compareRecency(a.since, b.since),
 		cmp.Compare(b.restarts, a.restarts),
 		compareRecency(a.pod.CreationTimestamp.Time, b.pod.CreationTimestamp.Time),
 		cmp.Compare(a.pod.Name, b.pod.Name),

@@ -121,6 +121,9 @@ func TestVictimsAreSpread(t *testing.T) {
 	for _, node := range []string{"h1", "h2", "h3"} {
 		nodes[node] = map[string]string{corev1.LabelHostname: node}
 	}
+	for _, node := range []string{"twin1", "twin2"} {
+		nodes[node] = map[string]string{corev1.LabelHostname: "twin"}
+	}
 	for _, node := range []string{"x1", "x2"} {
 		nodes[node] = map[string]string{corev1.LabelTopologyZone: "x"}
 	}
@@ -154,10 +157,16 @@ func TestVictimsAreSpread(t *testing.T) {
 			constraints: []corev1.TopologySpreadConstraint{zone},
 			want:        "b a d c e f",
 		},
-		"by host name the rank on the node plays no part": {
+		"each host has its own rank": {
 			pods:        build(p("a").Node("n1"), p("b").Node("n2"), p("c").Node("n2"), p("d").Node("n3")),
 			constraints: []corev1.TopologySpreadConstraint{host},
 			want:        "b a c d",
+		},
+		"by host name the rank on the node plays no part": {
+			// Two nodes that both call themselves "twin".
+			pods:        build(p("a").Node("twin1"), p("b").Node("twin2"), p("c").Node("twin2")),
+			constraints: []corev1.TopologySpreadConstraint{host},
+			want:        "a b c",
 		},
 		"two constraints add up": {
 			// Zones (weight ln 4): z1 has b 3, a 2, c 1; z2 has d 1.
