@@ -3,6 +3,7 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 SCENARIO ?= inplace
+SEEDS ?= 100000
 TOOL := go tool -modfile=hack/tools.mod
 
 # No C compiler is needed, and the manager is static, so that it runs in an empty image.
@@ -89,8 +90,12 @@ test-unit: ## Run the tests that need no API server
 	go test $(TEST_FLAGS) $$(go list ./... | grep -Ev '$(SLOW)')
 
 .PHONY: test-simulation
-test-simulation: ## Run the controllers in thousands of random worlds: SEEDS=<n>
+test-simulation: ## Run the controllers in thousands of random worlds
 	go test $(TEST_FLAGS) -timeout 30m ./test/simulation/...
+
+.PHONY: soak
+soak: ## Run the simulation for many more seeds: SEEDS=<n>
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation -run TestRandom -seeds $(SEEDS)
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, "slipway-manager:", err)
+		os.Exit(1)
+	}
+}
+
+// newCommand is the program as a command. It runs until its context ends or the lease is lost.
+func newCommand() *cobra.Command {
+	o := defaultOptions()
+	command := &cobra.Command{
+		Use:   "slipway-manager",
+		Short: "Run Slipway's controllers",
+		Long: `Run Slipway's controllers against one cluster until a signal ends it.
+
+Two or more may run: one leads, and another takes over when the leader ends.`,
+		Args:          cobra.NoArgs,
+		Version:       currentVersion(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(command *cobra.Command, _ []string) error {
+			enabled, err := o.complete()
+			if err != nil {
+				return err
+			}
+			logger := o.newLogger(command.ErrOrStderr())
+			ctrl.SetLogger(logger)
+			klog.SetLogger(logger)
+			return run(command.Context(), o, enabled, logger)
+		},
+	}
+	o.addFlags(command.Flags())
+	return command
+}

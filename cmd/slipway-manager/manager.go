@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+// run runs the enabled controllers until ctx ends, which is no error, or the lease is lost, which is one.
+func run(ctx context.Context, o *options, enabled []string, logger logr.Logger) error {
+	config, err := restConfig(o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(config, o, logger)
+	if err != nil {
+		return err
+	}
+	for _, name := range enabled {
+		if err := controllers[name](ctx, mgr, o); err != nil {
+			return fmt.Errorf("setting up the controller %s: %w", name, err)
+		}
+	}
+	logger.Info("Starting", "version", currentVersion(), "server", config.Host, "controllers", enabled)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("running the manager: %w", err)
+	}
+	return nil
+}
+
+// restConfig says how to reach the cluster: by the file, else as clients usually find it. Requests are not throttled
+// on this side: what runs in parallel is bounded, and the API server's own fairness does the rest.
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the cluster: %w", err)
+	}
+	config.QPS = -1
+	config.UserAgent = "slipway-manager/" + currentVersion()
+	return config, nil
+}
+
+// newManager returns a manager with health checks and without controllers. Kinds that Kubernetes itself serves travel as
+// protobuf: controller-runtime chooses so for every type that has it.
+func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manager, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme,
+		Logger: logger,
+		Cache: cache.Options{
+			DefaultNamespaces: namespaces(o.watchNamespaces),
+			// Nobody here reads them, and they are often half of an object.
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionNamespace:       o.leaseNamespace,
+		LeaderElectionID:              o.leaseName,
+		LeaseDuration:                 &o.leaseDuration,
+		RenewDeadline:                 &o.renewDeadline,
+		RetryPeriod:                   &o.retryPeriod,
+		LeaderElectionReleaseOnCancel: true, // main ends right after Start returns, so no work goes on without the lease
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	ready := &cacheReady{}
+	err = errors.Join(
+		mgr.Add(ready),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("cache", ready.check),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("adding health checks: %w", err)
+	}
+	return mgr, nil
+}
+
+// newScheme knows the built-in kinds and ours.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("registering API kinds: %w", err)
+	}
+	return scheme, nil
+}
+
+// namespaces is nil for an empty list: everything is watched.
+func namespaces(list []string) map[string]cache.Config {
+	if len(list) == 0 {
+		return nil
+	}
+	chosen := make(map[string]cache.Config, len(list))
+	for _, namespace := range list {
+		chosen[namespace] = cache.Config{}
+	}
+	return chosen
+}
+
+// cacheReady is ready when the caches are filled. A manager that waits for its turn to lead is ready as well:
+// it can take over at once.
+type cacheReady struct{ filled atomic.Bool }
+
+// Start is called when the caches are filled.
+func (c *cacheReady) Start(context.Context) error {
+	c.filled.Store(true)
+	return nil
+}
+
+// NeedLeaderElection keeps it apart from what only the leader runs.
+func (*cacheReady) NeedLeaderElection() bool { return false }
+
+func (c *cacheReady) check(*http.Request) error {
+	if !c.filled.Load() {
+		return errors.New("the caches are being filled")
+	}
+	return nil
+}
