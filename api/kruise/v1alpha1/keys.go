@@ -47,6 +47,9 @@ const (
 const (
 	// ContainerLaunchOrdered is the value of AnnotationContainerLaunchPriority that has an effect.
 	ContainerLaunchOrdered = "Ordered"
+	// EnvContainerLaunchBarrier is the environment variable by which a pod webhook holds a container back until its
+	// priority's turn; it refers to a ConfigMap key "p_<priority>".
+	EnvContainerLaunchBarrier = "KRUISE_CONTAINER_BARRIER"
 	// EnvContainerLaunchPriority is the environment variable by which a container states its launch priority, an
 	// integer; a container without it has priority 0, and higher goes first.
 	EnvContainerLaunchPriority = "KRUISE_CONTAINER_PRIORITY"

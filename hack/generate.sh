@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Writes everything that follows from the Go types in api/: deep copies and CRDs. The same input gives the same bytes.
+set -eu
+cd "$(dirname "$0")/.."
+
+go tool -modfile=hack/tools.mod controller-gen object paths=./api/...
+go tool -modfile=hack/tools.mod controller-gen crd paths=./api/... output:crd:dir=config/crd
+go run ./hack/crd config/crd
