@@ -16,11 +16,10 @@ import (
 // what the quantities of a pass lead to.
 
 type modelPod struct {
-	new     bool
-	health  byte   // 'A' available, 'u' unready, 'r' ready but not yet available
-	state   string // "", PD, U or PU
-	chosen  bool
-	created bool // by the pass under test
+	new    bool
+	health byte   // 'A' available, 'u' unready, 'r' ready but not yet available
+	state  string // "", PD, U or PU
+	chosen bool
 }
 
 func (p modelPod) available() bool { return p.health == 'A' && p.state == "" }
@@ -44,7 +43,7 @@ func podsOf(s string) []modelPod {
 	return pods
 }
 
-// show is the inverse of podsOf; equal pods need not be neighbours.
+// show is the inverse of podsOf; equal pods are counted together.
 func show(pods []modelPod) string {
 	counts := map[string]int{}
 	for _, p := range pods {
@@ -142,10 +141,10 @@ func (m model) create(pods []modelPod, s Scaling) (string, []modelPod) {
 		return "", pods
 	}
 	for range s.Create.Old {
-		pods = append(pods, modelPod{health: 'u', created: true})
+		pods = append(pods, modelPod{health: 'u'})
 	}
 	for range s.Create.New {
-		pods = append(pods, modelPod{new: true, health: 'u', created: true})
+		pods = append(pods, modelPod{new: true, health: 'u'})
 	}
 	return fmt.Sprintf("create %d old + %d new", s.Create.Old, s.Create.New), pods
 }
@@ -270,7 +269,6 @@ func heal(pods []modelPod) []modelPod {
 	healed := slices.Clone(pods)
 	for i := range healed {
 		healed[i].health = 'A'
-		healed[i].created = false
 		if healed[i].state != "PD" {
 			healed[i].state = ""
 		}

@@ -85,8 +85,8 @@ func DeletionCost(p *corev1.Pod) int32 {
 // IsChosen reports whether somebody asked for the deletion of this very pod,
 // by its label, whatever the value, or by name in podsToDelete.
 func IsChosen(p *corev1.Pod, podsToDelete []string) bool {
-	_, labelled := p.Labels[kruisev1alpha1.LabelSpecifiedDelete]
-	return labelled || slices.Contains(podsToDelete, p.Name)
+	_, marked := p.Labels[kruisev1alpha1.LabelSpecifiedDelete]
+	return marked || slices.Contains(podsToDelete, p.Name)
 }
 
 // ControllerOf returns the UID of the object's controller, or "" if it has
