@@ -35,7 +35,7 @@ func TestResolve(t *testing.T) {
 		"a percentage rounds down when asked":      {value: "25%", base: 10, rounding: Down, want: 2},
 		"a whole result is not rounded up":         {value: "33.3%", base: 1000, rounding: Up, want: 333},
 		"a whole result is not rounded down":       {value: "33.3%", base: 1000, rounding: Down, want: 333},
-		"decimals are honored":                    {value: "12.5%", base: 8, rounding: Up, want: 1},
+		"decimals are honored":                     {value: "12.5%", base: 8, rounding: Up, want: 1},
 		"a tiny share still rounds up to one":      {value: "0.0000000000000000001%", base: 1, rounding: Up, want: 1},
 		"zero percent is zero":                     {value: "0%", base: 10, rounding: Up, want: 0},
 		"zero percent with decimals is zero":       {value: "0.00%", base: 10, rounding: Up, want: 0},

@@ -23,7 +23,7 @@ func TestPass(t *testing.T) {
 	for name, test := range map[string]row{
 		"first creation: both classes are the same template":           {r: 5, p: "0", s: "0", u: "1", options: same, pods: "", want: "create 0 old + 5 new"},
 		"first creation with a partition: still one template":          {r: 5, p: "2", s: "0", u: "1", options: same, pods: "", want: "create 0 old + 5 new"},
-		"history exists: the partition is honored on creation":        {r: 5, p: "2", s: "0", u: "1", pods: "", want: "create 2 old + 3 new"},
+		"history exists: the partition is honored on creation":         {r: 5, p: "2", s: "0", u: "1", pods: "", want: "create 2 old + 3 new"},
 		"the old share is restored first":                              {r: 5, p: "2", s: "0", u: "1", pods: "3nA", want: "create 2 old + 0 new"},
 		"three pods missing: both shares are restored":                 {r: 5, p: "2", s: "0", u: "1", pods: "1oA 1nA", want: "create 1 old + 2 new"},
 		"creation is limited to three":                                 {r: 10, p: "0", s: "0", u: "2", c: "3", pods: "4nA", want: "create 0 old + 3 new"},
