@@ -289,3 +289,13 @@ func fit(text string, wide int, last bool) string {
 func pad(text string, wide int) string {
 	return text + strings.Repeat(" ", max(wide-Width(text), 0))
 }
+
+// Table gives the lines of a plain table without branches: titles, then one line per row.
+// Height and Fold of the options do not count.
+func Table(columns []Column, nodes []Node, opt Options) []string {
+	rows := make([]row, 0, len(nodes))
+	for _, node := range nodes {
+		rows = append(rows, row{mark: node.Mark, heading: node.Heading, cells: node.Cells})
+	}
+	return printer{Options: opt}.table(columns, rows)
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clonesets
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/pod"
+)
+
+// located is a pod with the revision it carries.
+type located struct {
+	Pod
+	revision Revision
+}
+
+// Changes tells what is new in a view since an earlier one, a line each: how the set is doing
+// when that changed, then the pods by name. With no earlier view it tells how things stand, in one
+// line for the set and one for each pod that is not available.
+func Changes(before *View, now View) []string {
+	var lines []string
+	if before == nil || before.Phase != now.Phase || (now.Phase != Releasing && before.Headline != now.Headline) {
+		lines = append(lines, fmt.Sprintf("%s/%s %s", now.Namespace, now.Name, now.Headline))
+	}
+	for _, c := range now.Conditions {
+		text := fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message))
+		if before != nil && c.Message != "" && !slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
+			return old.Type == c.Type && old.Status == c.Status && old.Message == c.Message
+		}) {
+			lines = append(lines, text)
+		}
+	}
+	was, is := map[string]located{}, now.podsByName()
+	if before != nil {
+		was = before.podsByName()
+	}
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		old, existed := was[name]
+		p, exists := is[name]
+		line := change(old, existed, p, exists)
+		if before == nil {
+			line = standing(p)
+		}
+		if line != "" {
+			lines = append(lines, name+" "+line)
+		}
+	}
+	return lines
+}
+
+func change(old located, existed bool, p located, exists bool) string {
+	switch {
+	case !exists:
+		return "is gone"
+	case !existed:
+		return fmt.Sprintf("is new: %s%s, revision %s", p.State, why(p), p.revision.Hash)
+	case old.UID != p.UID:
+		return fmt.Sprintf("was recreated: %s%s, revision %s", p.State, why(p), p.revision.Hash)
+	}
+	var line string
+	if old.State != p.State {
+		line = fmt.Sprintf("%s -> %s%s", old.State, p.State, why(p))
+	} else if old.Why != p.Why && p.State != pod.Ready { // a Ready pod counts down
+		line = fmt.Sprintf("%s%s", p.State, why(p))
+	}
+	if old.revision.Hash != p.revision.Hash {
+		moved := fmt.Sprintf("revision %s -> %s, %s", orDash(old.revision.Hash), orDash(p.revision.Hash), join(p.Images))
+		line = cmp.Or(line, p.State.String()) + ", " + moved
+	}
+	return line
+}
+
+// standing is how a pod is found, empty when there is nothing to say about it.
+func standing(p located) string {
+	if p.available {
+		return ""
+	}
+	return fmt.Sprintf("%s%s, revision %s", p.State, why(p), orDash(p.revision.Hash))
+}
+
+func why(p located) string {
+	if p.Why == "" {
+		return ""
+	}
+	return " (" + p.Why + ")"
+}
+
+func (v View) podsByName() map[string]located {
+	pods := map[string]located{}
+	for _, r := range v.Revisions {
+		for _, p := range r.Pods {
+			pods[p.Name] = located{Pod: p, revision: r}
+		}
+	}
+	return pods
+}

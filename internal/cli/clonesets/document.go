@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clonesets
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/tree"
+	"slipway.dev/slipway/internal/pod"
+)
+
+// Document lays a view out as a tree: the set, its revisions, their pods. Wide adds the images of each pod.
+func (v View) Document(wide bool) tree.Document {
+	doc := tree.Document{
+		Mark: v.Phase.mark(),
+		Head: []tree.Span{{Text: "CloneSet " + v.Namespace + "/" + v.Name, Tone: tree.Strong}, {Text: "  " + v.Headline, Tone: tone(v.Phase.mark())}},
+		Facts: append([]tree.Fact{
+			{Name: "pods", Value: v.numbers()},
+			{Name: "strategy", Value: []tree.Span{{Text: v.strategy()}}},
+		}, v.conditions()...),
+		Columns: []tree.Column{
+			{Title: "POD"}, {Title: "STATE", Min: 11}, {Title: "READY", Drop: 1}, {Title: "RESTARTS", Drop: 2},
+			{Title: "AGE", Min: 4, Drop: 3}, {Title: "IP", Drop: 4}, {Title: "NODE", Drop: 5},
+		},
+	}
+	if wide {
+		doc.Columns = append(doc.Columns, tree.Column{Title: "IMAGES", Drop: 6})
+	}
+	doc.Columns = append(doc.Columns, tree.Column{Title: "WHY"})
+	for _, r := range v.Revisions {
+		doc.Nodes = append(doc.Nodes, r.node(wide))
+	}
+	return doc
+}
+
+func (v View) numbers() []tree.Span {
+	spans := []tree.Span{{Text: fmt.Sprintf("%d wanted, %d exist, %d updated, %d ready, ", v.Desired, v.Total, v.Updated, v.Ready)}}
+	available := tree.Span{Text: fmt.Sprintf("%d available", v.Available), Tone: tree.Fine}
+	if v.Available < v.Desired {
+		available.Tone = tree.Alert
+	}
+	return append(spans, available)
+}
+
+func (v View) strategy() string {
+	kind := string(v.Strategy.Type)
+	if kind == "" {
+		kind = string(kruisev1alpha1.ReCreateCloneSetUpdateStrategyType)
+	}
+	parts := []string{kind}
+	if v.LimitsErr == nil {
+		parts = append(parts,
+			"at most "+limit(v.Limits.Unavailable, v.Strategy.MaxUnavailable)+" unavailable",
+			"partition "+limit(v.Limits.Partition, v.Strategy.Partition))
+		if v.Limits.Surge > 0 {
+			parts = append(parts, "surge "+limit(v.Limits.Surge, v.Strategy.MaxSurge))
+		}
+	}
+	if v.MinReady > 0 {
+		parts = append(parts, "available after "+seconds(v.MinReady))
+	}
+	if v.Strategy.Paused {
+		parts = append(parts, "paused")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// limit shows the number that a percentage comes to.
+func limit(n int, written *intstr.IntOrString) string {
+	if written != nil && written.Type == intstr.String {
+		return fmt.Sprintf("%d (%s)", n, written.StrVal)
+	}
+	return fmt.Sprint(n)
+}
+
+// conditions leaves out those that say that nothing is wrong.
+func (v View) conditions() []tree.Fact {
+	var facts []tree.Fact
+	for _, c := range v.Conditions {
+		fact := tree.Span{Text: strings.Trim(c.Reason+": "+c.Message, ": ")}
+		switch c.Type {
+		case kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
+			if c.Status != corev1.ConditionTrue {
+				continue
+			}
+			fact.Tone = tree.Wrong
+		case kruisev1alpha1.CloneSetConditionProgressing:
+			if c.Status == corev1.ConditionTrue && c.Reason == kruisev1alpha1.ReasonCloneSetAvailable {
+				continue
+			}
+			if c.Status == corev1.ConditionFalse {
+				fact.Tone = tree.Wrong
+			}
+		default:
+			if c.Message == "" {
+				continue
+			}
+			fact.Text = string(c.Status) + " " + fact.Text
+		}
+		facts = append(facts, tree.Fact{Name: string(c.Type), Value: []tree.Span{fact}})
+	}
+	return facts
+}
+
+func (r Revision) title() string {
+	switch {
+	case r.Hash == "":
+		return "no revision"
+	case r.Number == 0:
+		return "revision " + r.Name
+	default:
+		return fmt.Sprintf("revision %d %s", r.Number, r.Name)
+	}
+}
+
+func (r Revision) role() string {
+	switch {
+	case r.Current:
+		return "current"
+	case r.Update:
+		return "new"
+	default:
+		return "older"
+	}
+}
+
+func (r Revision) node(wide bool) tree.Node {
+	heading := []tree.Span{{Text: r.title(), Tone: tree.Strong}, {Text: " (" + r.role() + ")", Tone: tree.Faint}}
+	if len(r.Images) > 0 {
+		heading = append(heading, tree.Span{Text: "  " + join(r.Images)})
+	}
+	available := ""
+	if len(r.Pods) > 0 {
+		available = fmt.Sprintf(", %d available", r.Available)
+	}
+	heading = append(heading, tree.Span{Text: "  " + count(len(r.Pods), "pod") + available, Tone: tree.Faint})
+	node := tree.Node{Heading: heading}
+	for _, p := range r.Pods {
+		node.Children = append(node.Children, p.node(wide))
+	}
+	return node
+}
+
+func (p Pod) node(wide bool) tree.Node {
+	mark := p.mark()
+	cells := []tree.Span{
+		{Text: p.Name}, {Text: p.State.String(), Tone: tone(mark)}, {Text: fmt.Sprintf("%d/%d", p.ReadyContainers, p.Containers)},
+		{Text: fmt.Sprint(p.Restarts)}, {Text: age(p.Age)}, {Text: orDash(p.IP)}, {Text: orDash(p.Node)},
+	}
+	if wide {
+		cells = append(cells, tree.Span{Text: join(p.Images)})
+	}
+	cells = append(cells, tree.Span{Text: p.Why, Tone: tone(mark)})
+	return tree.Node{Mark: mark, Cells: cells, Quiet: p.available, Class: strings.ToLower(p.State.String())}
+}
+
+func (p Pod) mark() tree.Mark {
+	switch p.State {
+	case pod.Available:
+		return tree.Good
+	case pod.Failing, pod.Finished:
+		return tree.Bad
+	case pod.Terminating:
+		return tree.Leaving
+	case pod.Held:
+		return tree.Paused
+	case pod.Draining, pod.Updating:
+		return tree.Working
+	case pod.Pending, pod.Starting, pod.NotReady, pod.Ready:
+		return tree.Waiting
+	}
+	return tree.None
+}
+
+func tone(mark tree.Mark) tree.Tone {
+	switch mark {
+	case tree.Good:
+		return tree.Fine
+	case tree.Bad:
+		return tree.Wrong
+	case tree.Leaving:
+		return tree.Faint
+	case tree.Working, tree.Waiting, tree.Paused:
+		return tree.Alert
+	case tree.None:
+		return tree.Plain
+	}
+	return tree.Plain
+}
+
+func age(d time.Duration) string {
+	// An object may be a moment from the future, by the clock of this machine.
+	return duration.HumanDuration(max(d, 0))
+}
+
+// seconds is a wait in whole seconds, rounded up: it is not over before it is over.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clonesets
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/tree"
+	"slipway.dev/slipway/internal/pod"
+)
+
+// Phase is how a set is doing, in a word.
+type Phase int
+
+// The phases.
+const (
+	// Unseen: the controller has not looked at the newest spec yet.
+	Unseen Phase = iota + 1
+	// Deleting: the set is being deleted.
+	Deleting
+	// Failed: the controller says that it cannot go on as things are.
+	Failed
+	// HeldUp: pods of the new revision fail, and the allowance for unavailable pods is used up.
+	HeldUp
+	// Paused: the release waits for a person.
+	Paused
+	// Releasing: pods are being brought to the new revision.
+	Releasing
+	// Scaling: there are too few or too many pods.
+	Scaling
+	// Recovering: the right pods exist, and not all of them are available.
+	Recovering
+	// Complete: nothing is left to do.
+	Complete
+)
+
+// String is the phase as one word.
+func (p Phase) String() string {
+	switch p {
+	case Unseen:
+		return "Unseen"
+	case Deleting:
+		return "Deleting"
+	case Failed:
+		return "Failed"
+	case HeldUp:
+		return "HeldUp"
+	case Paused:
+		return "Paused"
+	case Releasing:
+		return "Releasing"
+	case Scaling:
+		return "Scaling"
+	case Recovering:
+		return "Recovering"
+	case Complete:
+		return "Complete"
+	}
+	return "Unknown"
+}
+
+func (p Phase) mark() tree.Mark {
+	switch p {
+	case Complete:
+		return tree.Good
+	case Failed, HeldUp:
+		return tree.Bad
+	case Paused:
+		return tree.Paused
+	case Deleting:
+		return tree.Leaving
+	case Unseen:
+		return tree.Waiting
+	case Releasing, Scaling, Recovering:
+		return tree.Working
+	}
+	return tree.None
+}
+
+// Settled says that the controller has seen the newest spec and that nothing is left to do for
+// it: every pod exists and is available, and all but those that the partition keeps are updated.
+func (v View) Settled() bool { return v.Phase == Complete }
+
+// target is how many pods the spec wants on the new revision.
+func (v View) target() int { return max(v.Desired-v.Limits.Partition, 0) }
+
+// outdated is how many pods are still to be brought to the new revision.
+func (v View) outdated() int { return max(v.Total-v.Updated-v.Limits.Partition, 0) }
+
+func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
+	updated := fmt.Sprintf("%d of %d pods updated", v.Updated, v.target())
+	deadline := condition(v, kruisev1alpha1.CloneSetConditionProgressing, corev1.ConditionFalse)
+	failing := failingUpdated(v)
+	switch {
+	case v.Deleting:
+		return Deleting, fmt.Sprintf("being deleted, %s left", count(v.Total, "pod"))
+	case set.Status.ObservedGeneration < set.Generation:
+		return Unseen, "waiting for the controller to look at the newest spec"
+	case v.LimitsErr != nil:
+		return Failed, v.LimitsErr.Error()
+	case v.settled(set):
+		return Complete, complete(v, updated)
+	case v.outdated() > 0 && v.Strategy.Paused:
+		return Paused, "paused: " + updated
+	case v.outdated() > 0 && failing > 0 && v.Desired-v.Available >= v.Limits.Unavailable:
+		return HeldUp, fmt.Sprintf("held up: %s, %d of them %s; no more than %d may be unavailable",
+			updated, failing, plural(failing, "fails", "fail"), v.Limits.Unavailable)
+	case deadline != nil:
+		return Failed, deadline.Message
+	case v.outdated() > 0:
+		return Releasing, fmt.Sprintf("releasing: %s, %d not available", updated, max(v.Desired-v.Available, 0))
+	case v.Total != v.Desired:
+		return Scaling, fmt.Sprintf("scaling: %d of %d pods exist", v.Total, v.Desired)
+	case failing > 0:
+		return Recovering, fmt.Sprintf("%d of %d pods available, %d %s", v.Available, v.Desired, failing, plural(failing, "fails", "fail"))
+	default:
+		return Recovering, fmt.Sprintf("%d of %d pods available", v.Available, v.Desired)
+	}
+}
+
+func complete(v View, updated string) string {
+	switch {
+	case v.Desired == 0:
+		return "scaled to zero"
+	case v.Updated < v.Total:
+		return fmt.Sprintf("released up to the partition: %s and available, %d kept back", updated, v.Total-v.Updated)
+	default:
+		return fmt.Sprintf("released: %s and available", updated)
+	}
+}
+
+// settled asks the pods and the status: the one is newer, the other is what other programs see.
+func (v View) settled(set *kruisev1alpha1.CloneSet) bool {
+	return v.Total == v.Desired && v.Available == v.Desired && v.Updated >= v.target() &&
+		int(set.Status.Replicas) == v.Desired && int(set.Status.AvailableReplicas) == v.Desired &&
+		int(set.Status.UpdatedReplicas) >= v.target()
+}
+
+func failingUpdated(v View) int {
+	n := 0
+	for _, r := range v.Revisions {
+		for _, p := range r.Pods {
+			if r.Update && p.State == pod.Failing {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func count(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun, noun+"s")) }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

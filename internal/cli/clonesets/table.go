@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clonesets
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/tree"
+)
+
+// Table lays many sets out as a table, by namespace and name. Namespaces adds their column, wide adds
+// strategy, revision and images.
+func Table(sets []*kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Time) ([]tree.Column, []tree.Node) {
+	columns := []tree.Column{
+		{Title: "NAME"}, {Title: "DESIRED", Drop: 3}, {Title: "UPDATED", Drop: 2}, {Title: "READY", Drop: 2},
+		{Title: "AVAILABLE", Drop: 1}, {Title: "AGE", Drop: 4},
+	}
+	if wide {
+		columns = append(columns, tree.Column{Title: "STRATEGY"}, tree.Column{Title: "REVISION"}, tree.Column{Title: "IMAGES"})
+	}
+	columns = append(columns, tree.Column{Title: "STATUS"})
+	if namespaces {
+		columns = slices.Insert(columns, 0, tree.Column{Title: "NAMESPACE"})
+	}
+	sorted := slices.SortedFunc(slices.Values(sets), func(a, b *kruisev1alpha1.CloneSet) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	rows := make([]tree.Node, 0, len(sorted))
+	for _, set := range sorted {
+		rows = append(rows, summaryRow(set, namespaces, wide, now))
+	}
+	return columns, rows
+}
+
+func summaryRow(set *kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Time) tree.Node {
+	v := NewSummary(set, now)
+	mark := v.Phase.mark()
+	cells := []tree.Span{
+		{Text: v.Name}, {Text: fmt.Sprint(v.Desired)}, {Text: fmt.Sprint(v.Updated)}, {Text: fmt.Sprint(v.Ready)},
+		{Text: fmt.Sprint(v.Available)}, {Text: age(v.Age)},
+	}
+	if namespaces {
+		cells = slices.Insert(cells, 0, tree.Span{Text: v.Namespace})
+	}
+	if wide {
+		cells = append(cells, tree.Span{Text: v.strategy()}, tree.Span{Text: orDash(set.Status.UpdateRevision)},
+			tree.Span{Text: join(images(set.Spec.Template.Spec.Containers))})
+	}
+	return tree.Node{Mark: mark, Cells: append(cells, tree.Span{Text: v.Headline, Tone: tone(mark)})}
+}
