@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+func immutableUID(kind Kind, obj client.Object, uid types.UID) error {
+	return invalid(kind, obj, field.NewPath("metadata", "uid"), uid, "field is immutable")
+}
+
+func invalid(kind Kind, obj client.Object, path *field.Path, value any, detail string) error {
+	return apierrors.NewInvalid(kind.groupKind(), obj.GetName(), field.ErrorList{field.Invalid(path, value, detail)})
+}
+
+// prepareForCreate sets what the server decides about a new object.
+func prepareForCreate(obj client.Object) {
+	switch o := obj.(type) {
+	case *kruisev1alpha1.CloneSet:
+		o.Status = kruisev1alpha1.CloneSetStatus{}
+		o.Generation = 1
+	case *corev1.Pod:
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBestEffort}
+		o.Generation = 1
+		if o.Spec.RestartPolicy == "" {
+			o.Spec.RestartPolicy = corev1.RestartPolicyAlways
+		}
+		if o.Spec.TerminationGracePeriodSeconds == nil {
+			o.Spec.TerminationGracePeriodSeconds = ptr.To[int64](corev1.DefaultTerminationGracePeriodSeconds)
+		}
+		for i := range o.Spec.Containers {
+			if o.Spec.Containers[i].ImagePullPolicy == "" {
+				o.Spec.Containers[i].ImagePullPolicy = corev1.PullIfNotPresent
+			}
+		}
+	case *corev1.PersistentVolumeClaim:
+		o.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+	}
+}
+
+func validateCreate(obj client.Object) error {
+	pod, isPod := obj.(*corev1.Pod)
+	if isPod && len(pod.Spec.Containers) == 0 {
+		return invalid(Pods, obj, field.NewPath("spec", "containers"), nil, "a pod needs a container")
+	}
+	for k, v := range obj.GetLabels() {
+		if len(v) > 63 {
+			return invalid(KindOf(obj), obj, field.NewPath("metadata", "labels").Key(k), v, "must be no more than 63 characters")
+		}
+	}
+	for _, o := range obj.GetOwnerReferences() {
+		if o.UID == "" || o.Name == "" || o.Kind == "" || o.APIVersion == "" {
+			return invalid(KindOf(obj), obj, field.NewPath("metadata", "ownerReferences"), o, "must be complete")
+		}
+	}
+	return nil
+}
+
+// prepareForUpdate confines a write to its subresource, validates it, and counts the generation.
+func prepareForUpdate(sub Subresource, before, after client.Object) error {
+	switch old := before.(type) {
+	case *kruisev1alpha1.CloneSet:
+		return prepareCloneSet(sub, old, after.(*kruisev1alpha1.CloneSet))
+	case *corev1.Pod:
+		return preparePod(sub, old, after.(*corev1.Pod))
+	case *corev1.PersistentVolumeClaim:
+		if next := after.(*corev1.PersistentVolumeClaim); sub == Status {
+			next.Spec = old.Spec
+		} else {
+			next.Status = old.Status
+		}
+	}
+	return nil
+}
+
+// A custom resource with a status subresource: the status write may not touch metadata or spec, the other one not the status.
+func prepareCloneSet(sub Subresource, before, after *kruisev1alpha1.CloneSet) error {
+	if sub == Status {
+		meta := before.ObjectMeta.DeepCopy()
+		after.ObjectMeta = *meta
+		after.Spec = before.Spec
+		return nil
+	}
+	after.Status = before.Status
+	if apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		return nil
+	}
+	if !apiequality.Semantic.DeepEqual(before.Spec.Selector, after.Spec.Selector) {
+		return invalid(CloneSets, before, field.NewPath("spec", "selector"), after.Spec.Selector, "field is immutable")
+	}
+	after.Generation++
+	return nil
+}
+
+// Status writes of pods may carry metadata, as on a real server, but neither spec nor owner references.
+func preparePod(sub Subresource, before, after *corev1.Pod) error {
+	switch sub {
+	case Status:
+		after.Spec = before.Spec
+		after.OwnerReferences = before.OwnerReferences
+		return nil
+	case Binding:
+		if before.Spec.NodeName != "" {
+			return apierrors.NewConflict(Pods.resource(), before.Name, fmt.Errorf("pod %s is already assigned to node %q", before.Name, before.Spec.NodeName))
+		}
+		node := after.Spec.NodeName
+		after.Spec = *before.Spec.DeepCopy()
+		after.Spec.NodeName = node
+		return nil
+	case Resize:
+		return invalid(Pods, before, field.NewPath("spec", "containers"), nil, "this server does not resize pods")
+	}
+	after.Status = before.Status
+	if apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		return nil
+	}
+	if err := podSpecMayBecome(before, after); err != nil {
+		return err
+	}
+	after.Generation++
+	return nil
+}
+
+// podSpecMayBecome allows what the API server lets change in a pod's spec: images, and two fields nobody here writes.
+func podSpecMayBecome(before, after *corev1.Pod) error {
+	if len(before.Spec.Containers) != len(after.Spec.Containers) || len(before.Spec.InitContainers) != len(after.Spec.InitContainers) {
+		return invalid(Pods, before, field.NewPath("spec", "containers"), nil, "pod updates may not add or remove containers")
+	}
+	munged := after.Spec.DeepCopy()
+	for i := range munged.Containers {
+		if munged.Containers[i].Image == "" {
+			return invalid(Pods, before, field.NewPath("spec", "containers").Index(i).Child("image"), "", "required")
+		}
+		munged.Containers[i].Image = before.Spec.Containers[i].Image
+	}
+	for i := range munged.InitContainers {
+		munged.InitContainers[i].Image = before.Spec.InitContainers[i].Image
+	}
+	if !apiequality.Semantic.DeepEqual(before.Spec, *munged) {
+		return invalid(Pods, before, field.NewPath("spec"), nil, "pod updates may not change fields other than `spec.containers[*].image`")
+	}
+	return nil
+}

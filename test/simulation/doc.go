@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulation runs the real CloneSet reconciler in a world that is wholly under control: an API server in memory
+// (package api), a cache that lags behind it, the pure model of a node, a clock that only moves when told, and a scheduler that
+// chooses from a seed what happens next. The same seed always tells the same story.
+//
+// While it runs, a judge looks at every write of the manager, in the true state of the world and not in the manager's view of
+// it, and compares it with what the spec that the manager had seen allows. At the end people stop editing, faults stop, and the
+// set must converge and be left alone.
+//
+// What another actor did and the manager cannot know yet is not held against it: a pod that a node has just lost still counts as
+// available until the loss was delivered. What the manager itself did always counts, seen or not: that is what freshness is for.
+//
+//	go test ./test/simulation -run TestRandom -seed 4711 -v     tells the story of one seed
+//	go test ./test/simulation -run TestRandom -seeds 100000     looks further
+//	go test ./test/simulation -run TestRelease -update          writes the golden transcripts anew
+package simulation

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/simulation/api"
+)
+
+// creates: never above replicas + surge, never more of a side than its share and the surge, and only what a revision records.
+func (s *scene) creates(pod *corev1.Pod) error {
+	release, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision])
+	switch {
+	case !exists && s.judge.exists(s.set):
+		return fmt.Errorf("pod carries revision %q, which does not exist", pod.Labels[kruisev1alpha1.LabelRevision])
+	case exists && release != running(pod):
+		return fmt.Errorf("pod runs %q but its revision is %q", running(pod), release)
+	case !hasGate(pod):
+		return fmt.Errorf("pod is created without the readiness gate")
+	case !member(pod, s.set.UID):
+		return fmt.Errorf("pod is created that is not a member of its set")
+	}
+	var all, old int
+	for _, p := range append([]*corev1.Pod{pod}, s.pods...) {
+		if !active(p) {
+			continue
+		}
+		all++
+		if s.old(p) {
+			old++
+		}
+	}
+	if all > s.Replicas+s.Surge {
+		return fmt.Errorf("%d active pods, above replicas %d + surge %d", all, s.Replicas, s.Surge)
+	}
+	if all > s.Replicas && !s.surgeHasAPurpose() {
+		return fmt.Errorf("%d active pods of %d, and no pod waits for an update or was chosen for deletion", all, s.Replicas)
+	}
+	current, known := s.judge.release(s.set.Status.CurrentRevision)
+	if !known || current == s.wants {
+		return nil // no release is under way: there is only one side
+	}
+	if !s.old(pod) && all-old > s.Replicas-s.Partition+s.Surge {
+		return fmt.Errorf("%d pods of the update revision, with replicas %d, partition %d, surge %d", all-old, s.Replicas, s.Partition, s.Surge)
+	}
+	if s.old(pod) && old > s.Partition+s.Surge {
+		return fmt.Errorf("%d pods of old revisions, with partition %d, surge %d", old, s.Partition, s.Surge)
+	}
+	return nil
+}
+
+// surgeHasAPurpose: there is something to update or to replace, in truth or in the manager's view.
+func (s *scene) surgeHasAPurpose() bool {
+	pods := s.pods
+	for _, o := range s.judge.view.All(api.Pods) {
+		pods = append(pods, o.(*corev1.Pod))
+	}
+	for _, p := range pods {
+		if active(p) && (s.old(p) || chosen(p, s.set)) {
+			return true
+		}
+	}
+	return false
+}
+
+// deletes: within the allowance when the pod is available, and within the partition when it is old.
+func (s *scene) deletes(pod *corev1.Pod) error {
+	if !member(pod, s.set.UID) {
+		return fmt.Errorf("pod is deleted that is not a member of the set")
+	}
+	if !active(pod) {
+		return nil
+	}
+	if err := s.takes(pod, "deletes"); err != nil {
+		return err
+	}
+	c, picked := s.counts(), chosen(pod, s.set)
+	if s.old(pod) && !picked && c.old-1 < s.Partition {
+		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
+	}
+	if s.updatesByDeletion() || picked {
+		return nil
+	}
+	if c.active-1 < s.Replicas {
+		return fmt.Errorf("%d pods would remain of %d, and this set is not updated by deletion now", c.active-1, s.Replicas)
+	}
+	return nil
+}
+
+func (s *scene) updatesByDeletion() bool {
+	u := &s.set.Spec.UpdateStrategy
+	switch u.Type {
+	case kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType, kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType:
+		return false
+	}
+	return !u.Paused
+}
+
+// takes is the allowance: an available pod may go only when enough others stay.
+func (s *scene) takes(pod *corev1.Pod, how string) error {
+	if !available(pod, s.set.Spec.MinReadySeconds, s.now) {
+		return nil
+	}
+	if left := s.counts().available - 1; left < s.Replicas-s.Unavailable {
+		return fmt.Errorf("%s available pod %s: %d would be available, with replicas %d and max unavailable %d", how, pod.Name, left, s.Replicas, s.Unavailable)
+	}
+	return nil
+}
+
+// patches judges writes of labels, annotations and spec.
+func (s *scene) patches(before, after *corev1.Pod) error {
+	if len(after.OwnerReferences) < len(before.OwnerReferences) {
+		if before.Labels[labelApp] == setName {
+			return fmt.Errorf("a pod is released that matches the selector")
+		}
+		return nil
+	}
+	if imagesDiffer(before, after) {
+		gate := condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady)
+		if hasGate(before) && (gate == nil || gate.Status != corev1.ConditionFalse) {
+			return fmt.Errorf("images change from %q to %q while the pod is in service: its gate was not closed before", running(before), running(after))
+		}
+		if err := s.takes(before, "changes images of"); err != nil {
+			return err
+		}
+	}
+	if !available(after, s.set.Spec.MinReadySeconds, s.now) {
+		if err := s.takes(before, "patches"); err != nil {
+			return err
+		}
+	}
+	if before.Labels[kruisev1alpha1.LabelRevision] == after.Labels[kruisev1alpha1.LabelRevision] {
+		return nil
+	}
+	return s.moves(before, after)
+}
+
+// moves judges the switch of a pod to another revision.
+func (s *scene) moves(before, after *corev1.Pod) error {
+	switch u := &s.set.Spec.UpdateStrategy; {
+	case u.Paused:
+		return fmt.Errorf("a pod moves to another revision while the set is paused")
+	case u.Type != kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType && u.Type != kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType:
+		return fmt.Errorf("a pod is updated in place, but the update type is %q", u.Type)
+	case s.old(after):
+		return fmt.Errorf("a pod moves to revision %q, which is not the wanted one", after.Labels[kruisev1alpha1.LabelRevision])
+	}
+	if c := s.counts(); s.old(before) && c.old-1 < s.Partition {
+		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
+	}
+	return nil
+}
+
+// setsStatus judges the conditions that the manager writes.
+func (s *scene) setsStatus(before, after *corev1.Pod) error {
+	was, is := condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady), condition(after, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	switch {
+	case is == nil:
+		return fmt.Errorf("a status write without the gate's condition")
+	case is.Status == corev1.ConditionFalse:
+		if s.set.Spec.UpdateStrategy.Paused && available(before, s.set.Spec.MinReadySeconds, s.now) {
+			return fmt.Errorf("an available pod is drained while the set is paused")
+		}
+		if holds(after, corev1.ContainersReady) && holds(after, corev1.PodReady) {
+			return fmt.Errorf("the gate is closed but Ready stays True until the node notices")
+		}
+		return s.takes(before, "drains")
+	case was != nil && was.Status == corev1.ConditionFalse && is.Status == corev1.ConditionTrue:
+		return s.returns(after)
+	}
+	return nil
+}
+
+// returns: a pod goes back into service when its containers run what the spec says and what its label promises.
+func (s *scene) returns(pod *corev1.Pod) error {
+	if pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" {
+		return fmt.Errorf("the gate opens in the middle of a grace period")
+	}
+	for i := range pod.Spec.Containers {
+		if !runsImage(pod, &pod.Spec.Containers[i]) {
+			return fmt.Errorf("the gate opens before container %s runs %s", pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Image)
+		}
+	}
+	if r, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision]); exists && r != running(pod) {
+		return fmt.Errorf("the gate opens on a pod that runs %q under revision %q", running(pod), r)
+	}
+	return nil
+}
+
+func runsImage(pod *corev1.Pod, c *corev1.Container) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if st := &pod.Status.ContainerStatuses[i]; st.Name == c.Name {
+			return st.Image == c.Image
+		}
+	}
+	return false
+}
+
+func imagesDiffer(a, b *corev1.Pod) bool {
+	for i := range a.Spec.Containers {
+		if a.Spec.Containers[i].Image != b.Spec.Containers[i].Image {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/simulation/api"
+)
+
+// summary tells the members of the set in the notation of the contract: `3oA 1nu@U` are three old available pods and a new one
+// that is not ready because it is being updated. r: ready but not available yet; *: chosen; @G: in a grace period; @T: terminating;
+// @F: finished.
+func (w *world) summary() string {
+	set := w.set()
+	if set == nil {
+		return "no set"
+	}
+	s := w.judge.scene(api.Write{Kind: api.CloneSets}, set)
+	number := map[string]int{}
+	var order []string
+	for _, pod := range s.pods {
+		n := s.notation(pod)
+		if number[n]++; number[n] == 1 {
+			order = append(order, n)
+		}
+	}
+	return tellCounts(number, order)
+}
+
+func (s *scene) notation(pod *corev1.Pod) string {
+	text := "n"
+	if s.old(pod) {
+		text = "o"
+	}
+	switch {
+	case available(pod, s.set.Spec.MinReadySeconds, s.now):
+		text += "A"
+	case active(pod) && ready(pod):
+		text += "r"
+	default:
+		text += "u"
+	}
+	if chosen(pod, s.set) {
+		text += "*"
+	}
+	gate := condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		text += "@T"
+	case !active(pod):
+		text += "@F"
+	case pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "":
+		text += "@G"
+	case gate != nil && gate.Status == corev1.ConditionFalse:
+		text += "@U"
+	}
+	return text
+}
+
+func tellCounts(number map[string]int, order []string) string {
+	if len(order) == 0 {
+		return "no pods"
+	}
+	// The old side first, as in the contract's examples; within a side, by first appearance of the names.
+	var parts []string
+	for _, side := range []string{"o", "n"} {
+		for _, n := range order {
+			if strings.HasPrefix(n, side) {
+				parts = append(parts, fmt.Sprintf("%d%s", number[n], n))
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}
