@@ -37,8 +37,10 @@ func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcom
 
 func tellOne(recorder events.EventRecorder, about runtime.Object, o Outcome) {
 	reasons, told := eventOf(o.Step)
+	update, isUpdate := o.Step.(step.UpdateInPlace)
 	switch {
 	case !told:
+	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 	case o.Err != nil:
 		recorder.Eventf(about, nil, corev1.EventTypeWarning, reasons.failed, reasons.action, "%s", o.Err.Error())
 	default:
@@ -58,8 +60,7 @@ func eventOf(s step.Step) (eventReasons, bool) {
 		}
 		return eventReasons{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.UpdateInPlace:
-		// The second half of an update that had a grace period is worth an event only when it fails.
-		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, !s.Resumes
+		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions:
 		return eventReasons{}, false
 	}

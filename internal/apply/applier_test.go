@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/builders"
+)
+
+// server is a fake API server that writes down each write, and fails those that fail says.
+type server struct {
+	client.WithWatch
+	mu     sync.Mutex
+	writes []string
+	fail   func(write string) error
+}
+
+func serve(t *testing.T, objects ...client.Object) *server {
+	t.Helper()
+	s := &server{fail: func(string) error { return nil }}
+	note := func(verb string, object client.Object) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		write := verb + " " + object.GetName()
+		s.writes = append(s.writes, write)
+		return s.fail(write)
+	}
+	s.WithWatch = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&corev1.Pod{}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if err := note("create", o); err != nil {
+					return err
+				}
+				return c.Create(ctx, o, opts...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				if err := note("delete", o); err != nil {
+					return err
+				}
+				return c.Delete(ctx, o, opts...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				if err := note("patch", o); err != nil {
+					return err
+				}
+				return c.Patch(ctx, o, p, opts...)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+				if err := note("patch "+sub+" of", o); err != nil {
+					return err
+				}
+				return c.SubResource(sub).Patch(ctx, o, p, opts...)
+			},
+		}).Build()
+	return s
+}
+
+func (s *server) take(t *testing.T, steps ...step.Step) []apply.Outcome {
+	t.Helper()
+	tracker := freshness.New(s, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0)
+	return apply.New(s, tracker, 1).Steps(t.Context(), "set", steps)
+}
+
+func (s *server) pod(t *testing.T, name string) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{}
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: name}, p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func inPlace(p *corev1.Pod) step.UpdateInPlace {
+	value := "web-b"
+	return step.UpdateInPlace{
+		Target: step.On(p),
+		Drain:  []corev1.PodCondition{{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionFalse}},
+		Patch: step.Patch{
+			Labels: map[string]*string{kruisev1alpha1.LabelRevision: &value, "gone": nil},
+			Images: map[string]string{builders.Container: "registry.test/app:v2"},
+		},
+	}
+}
+
+func TestAnUpdateInPlaceDrainsAndThenChanges(t *testing.T) {
+	s := serve(t, builders.Pod("a").Label("gone", "x").Label("kept", "y").Build())
+	for _, o := range s.take(t, inPlace(s.pod(t, "a"))) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	if diff := cmp.Diff([]string{"patch status of a", "patch a"}, s.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	p := s.pod(t, "a")
+	if _, has := p.Labels["gone"]; has || p.Labels["kept"] != "y" || p.Labels[kruisev1alpha1.LabelRevision] != "web-b" {
+		t.Errorf("labels are %v", p.Labels)
+	}
+	if p.Spec.Containers[0].Image != "registry.test/app:v2" || len(p.Spec.ReadinessGates) != 1 {
+		t.Errorf("spec is %+v", p.Spec)
+	}
+}
+
+func TestContainersNeverChangeWhenTheDrainFails(t *testing.T) {
+	s := serve(t, builders.Pod("a").Build())
+	s.fail = func(write string) error {
+		if write == "patch status of a" {
+			return errors.New("no")
+		}
+		return nil
+	}
+	outcomes := s.take(t, inPlace(s.pod(t, "a")))
+	if apply.Errors(outcomes) == nil || slices.Contains(s.writes, "patch a") {
+		t.Errorf("writes are %v, error %v", s.writes, apply.Errors(outcomes))
+	}
+}
+
+func TestAnOldViewChangesNothing(t *testing.T) {
+	for sentence, stepOn := range map[string]func(*corev1.Pod) step.Step{
+		"update in place": func(p *corev1.Pod) step.Step { return inPlace(p) },
+		"conditions": func(p *corev1.Pod) step.Step {
+			return step.SetConditions{Target: step.On(p), Conditions: []corev1.PodCondition{{Type: "x", Status: corev1.ConditionTrue}}}
+		},
+		"labels": func(p *corev1.Pod) step.Step {
+			return step.PatchPod{Target: step.On(p), Patch: step.Patch{AddFinalizers: []string{"a/b"}}}
+		},
+		"delete":  func(p *corev1.Pod) step.Step { return step.DeletePod{Target: step.On(p)} },
+		"release": func(p *corev1.Pod) step.Step { return step.ReleasePod{Target: step.On(p), Owner: "set"} },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := serve(t, builders.Pod("a").Build())
+			old := s.pod(t, "a")
+			newer := old.DeepCopy()
+			newer.Labels = map[string]string{"by": "somebody"}
+			if err := s.Update(t.Context(), newer); err != nil {
+				t.Fatal(err)
+			}
+			before := s.pod(t, "a")
+			outcomes := s.take(t, stepOn(old))
+			if !apply.Conflicts(outcomes) || apply.Errors(outcomes) != nil {
+				t.Errorf("want a conflict and no error, got %v", outcomes[0].Err)
+			}
+			if diff := cmp.Diff(before, s.pod(t, "a")); diff != "" {
+				t.Errorf("the pod has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func creations(n int) []step.Step {
+	var steps []step.Step
+	for i := range n {
+		steps = append(steps, step.CreatePod{Because: "missing", Pod: builders.Pod(fmt.Sprintf("p%02d", i)).With(func(p *corev1.Pod) { p.UID = "" }).Build()})
+	}
+	return steps
+}
+
+func TestCreationStartsSlowlyAndStopsAtTheBatchThatFails(t *testing.T) {
+	s := serve(t)
+	s.fail = func(write string) error {
+		if write >= "create p03" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota"))
+		}
+		return nil
+	}
+	outcomes := s.take(t, creations(20)...)
+	if len(outcomes) != 1+2+4 {
+		t.Errorf("%d creations were tried, want the batches of 1, 2 and 4", len(outcomes))
+	}
+}
+
+func TestNothingIsDoneWhenTheRevisionCannotBeRecorded(t *testing.T) {
+	s := serve(t)
+	s.fail = func(write string) error {
+		if write == "create web-b" {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "controllerrevisions"}, "web-b")
+		}
+		return nil
+	}
+	record := step.CreateRevision{Revision: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: "web-b"}}}
+	s.take(t, append(creations(1), record)...)
+	if diff := cmp.Diff([]string{"create web-b"}, s.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
+func TestOneBadPodDoesNotStopTheOthers(t *testing.T) {
+	s := serve(t, builders.Pod("a").Build(), builders.Pod("b").Build())
+	s.fail = func(write string) error {
+		if write == "delete a" {
+			return errors.New("admission webhook denied it")
+		}
+		return nil
+	}
+	outcomes := s.take(t, step.DeletePod{Target: step.On(s.pod(t, "a"))}, step.DeletePod{Target: step.On(s.pod(t, "b"))})
+	if outcomes[0].Err == nil || outcomes[1].Err != nil {
+		t.Errorf("outcomes are %v", outcomes)
+	}
+}
+
+func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
+	recorder := events.NewFakeRecorder(10)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "c", errors.New("old"))
+	p := builders.Pod("a").Build()
+	apply.Tell(recorder, p, []apply.Outcome{
+		{Step: step.CreatePod{Because: "1 of 3 pods are missing", Pod: p}},
+		{Step: step.DeletePod{Because: "there is 1 pod more than wanted", Target: step.On(p)}, Err: errors.New("deleting pod a: denied")},
+		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
+		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
+		{Step: step.SetConditions{Because: "no update is under way", Target: step.On(p)}},
+	})
+	close(recorder.Events)
+	var told []string
+	for e := range recorder.Events {
+		told = append(told, e)
+	}
+	want := []string{
+		"Normal SuccessfulCreate pod a: 1 of 3 pods are missing",
+		"Warning FailedDelete deleting pod a: denied",
+		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
