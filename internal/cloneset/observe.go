@@ -35,6 +35,9 @@ func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, 
 	if err != nil {
 		return world, err
 	}
+	if owned, err = r.withCurrent(ctx, set, owned); err != nil {
+		return world, err
+	}
 	orphans, err := r.orphans(ctx, set)
 	if err != nil {
 		return world, err
@@ -54,6 +57,26 @@ func (r *Reconciler) revisions(ctx context.Context, set *kruisev1alpha1.CloneSet
 		return nil, fmt.Errorf("listing revisions: %w", err)
 	}
 	return list.Items, nil
+}
+
+// withCurrent adds the current revision when the cache does not show it, as after a start with a cache
+// that is behind: without it, everything would look as if the release had never begun.
+func (r *Reconciler) withCurrent(ctx context.Context, set *kruisev1alpha1.CloneSet, owned []appsv1.ControllerRevision) ([]appsv1.ControllerRevision, error) {
+	name := set.Status.CurrentRevision
+	if name == "" || slices.ContainsFunc(owned, func(known appsv1.ControllerRevision) bool { return known.Name == name }) {
+		return owned, nil
+	}
+	var live appsv1.ControllerRevision
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, &live)
+	switch {
+	case apierrors.IsNotFound(err):
+		return owned, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the current revision: %w", err)
+	case !metav1.IsControlledBy(&live, set):
+		return owned, nil
+	}
+	return append(owned, live), nil
 }
 
 // orphans are the revisions that match the selector and have no controller. They are only reported when

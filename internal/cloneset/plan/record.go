@@ -50,9 +50,6 @@ func (p *pass) record() bool {
 		}
 	}
 	p.plan.CurrentRevision = p.currentRevision.Name
-	if !recorded && p.plan.Invalid == nil && p.plan.CurrentRevision == p.plan.UpdateRevision && len(listed) > 0 {
-		p.plan.Held = "recording the template as a revision"
-	}
 	return recorded
 }
 
