@@ -7,30 +7,45 @@ import (
 	"os"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"slipway.dev/slipway/test/integration/plane"
 )
 
-// cluster reaches the API server that all tests of this package share.
-var cluster *rest.Config
+// cluster is the control plane that all tests of this package share.
+var cluster *plane.Plane
 
 // untyped talks in bare objects, so that nothing on our side adds or drops a field.
 var untyped client.Client
 
 func TestMain(m *testing.M) {
-	os.Exit(plane.Run(m, func(config *rest.Config) {
-		cluster = config
-		c, err := client.New(config, client.Options{Scheme: runtime.NewScheme()})
+	os.Exit(plane.RunWithStore(m, func(p *plane.Plane) {
+		cluster = p
+		scheme := runtime.NewScheme()
+		if err := corev1.AddToScheme(scheme); err != nil {
+			panic(fmt.Sprintf("making a scheme: %v", err))
+		}
+		c, err := client.New(p.Config, client.Options{Scheme: scheme})
 		if err != nil {
 			panic(fmt.Sprintf("making a client: %v", err))
 		}
 		untyped = c
 	}))
+}
+
+// newNamespace makes a namespace for one test, and returns its name.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := untyped.Create(t.Context(), namespace); err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	return namespace.Name
 }
 
 // manifest reads a YAML document as a user would write it.
@@ -41,6 +56,16 @@ func manifest(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatalf("the manifest cannot be read: %v\n%s", err, text)
 	}
 	return object
+}
+
+// soundIn is the sound CloneSet in a namespace and with a name of its own.
+func soundIn(t *testing.T, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	set := manifest(t, sound)
+	set.SetGenerateName("")
+	set.SetNamespace(namespace)
+	set.SetName(name)
+	return set
 }
 
 // at reads a value from an object; a missing one is nil.

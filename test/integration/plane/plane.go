@@ -23,6 +23,8 @@ var needed = []string{"etcd", "kube-apiserver", "kubectl"}
 type Plane struct {
 	// Config reaches the API server as a member of system:masters, without client-side throttling.
 	Config *rest.Config
+	// Store writes into etcd behind the API server's back.
+	Store Store
 	// Binaries is the folder that the programs came from; kubectl is there, too.
 	Binaries string
 
@@ -51,7 +53,8 @@ func Start() (*Plane, error) {
 		return nil, errors.Join(fmt.Errorf("starting a control plane from %s: %w", binaries, err), environment.Stop())
 	}
 	config.QPS = -1
-	return &Plane{Config: config, Binaries: binaries, environment: environment}, nil
+	store := Store{URL: environment.ControlPlane.Etcd.URL.String()}
+	return &Plane{Config: config, Store: store, Binaries: binaries, environment: environment}, nil
 }
 
 // Stop ends both processes and removes their data.
@@ -65,6 +68,11 @@ func (p *Plane) Stop() error {
 // Run is the body of a TestMain: it starts a plane, hands its configuration to use, runs the tests, stops the plane and
 // returns the exit code.
 func Run(m *testing.M, use func(*rest.Config)) (code int) {
+	return RunWithStore(m, func(p *Plane) { use(p.Config) })
+}
+
+// RunWithStore is Run for tests that also write into etcd.
+func RunWithStore(m *testing.M, use func(*Plane)) (code int) {
 	p, err := Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -76,7 +84,7 @@ func Run(m *testing.M, use func(*rest.Config)) (code int) {
 			code = max(code, 1)
 		}
 	}()
-	use(p.Config)
+	use(p)
 	return m.Run()
 }
 
