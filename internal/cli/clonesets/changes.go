@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -99,4 +101,28 @@ func (v View) podsByName() map[string]located {
 		}
 	}
 	return pods
+}
+
+// News tells, for many sets, whose headline is new since the last call with the same memory, which
+// it keeps up to date.
+func News(told map[string]string, sets []*kruisev1alpha1.CloneSet, now time.Time) []string {
+	var lines []string
+	seen := map[string]bool{}
+	for _, set := range sets {
+		v := NewSummary(set, now)
+		key := v.Namespace + "/" + v.Name
+		seen[key] = true
+		if told[key] != v.Headline {
+			told[key] = v.Headline
+			lines = append(lines, tree.Clean(key+" "+v.Headline))
+		}
+	}
+	for key := range told {
+		if !seen[key] {
+			delete(told, key)
+			lines = append(lines, key+" is gone")
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }

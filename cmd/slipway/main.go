@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command slipway shows releases: which pod is on which revision, and what it waits for.
+// Installed as kubectl-slipway it is also `kubectl slipway`.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"slipway.dev/slipway/internal/cli"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	quietLibraries()
+	root := cli.New(cli.Environment{
+		Streams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Getenv:  os.Getenv,
+		Clock:   clock.RealClock{},
+		Version: version,
+		Program: cli.Program(os.Args[0]),
+	})
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	return 0
+}
+
+// quietLibraries keeps the log lines of client libraries out of the view; what matters comes back as errors.
+func quietLibraries() {
+	klog.SetLogger(logr.Discard())
+	log.SetLogger(logr.Discard())
+}

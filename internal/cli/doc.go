@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli holds the commands behind cmd/slipway.
+//
+// The commands only read: get, list and watch of the shown kind, of pods and of
+// controllerrevisions are all the permissions that they need. What they show is made by the
+// packages of the kinds (clonesets), rendered by tree, kept up to date by feed and live.
+package cli
