@@ -39,8 +39,13 @@ func (s Stop) String() string {
 // But never more pods than the allowance are unavailable on the revision the
 // update leads to: a version that does not start stops there, even if every
 // old pod is broken too.
+//
+// Pods whose creation is held back because others are unavailable add to that
+// number. Else both would wait for each other: the missing pods for the broken
+// ones, and the broken ones, whose update is their repair, for the missing.
 type Allowance struct {
-	wish, limit           int
+	wish                  int
+	limit, targetLimit    int
 	unavailable, onTarget int
 	stopped               Stop
 }
@@ -49,7 +54,7 @@ type Allowance struct {
 // pods that are not available, onTarget those of them that already are on the
 // revision the update leads to.
 func NewAllowance(s Scaling, unavailable, onTarget int) *Allowance {
-	return &Allowance{wish: abs(s.Wish), limit: s.Cap, unavailable: unavailable, onTarget: onTarget}
+	return &Allowance{wish: abs(s.Wish), limit: s.Cap, targetLimit: s.Cap + s.HeldBack, unavailable: unavailable, onTarget: onTarget}
 }
 
 // Spend reports whether the next candidate may be updated, and takes it into
@@ -61,7 +66,7 @@ func (a *Allowance) Spend(available bool) bool {
 	switch {
 	case a.wish <= 0:
 		a.stopped = StoppedByWish
-	case a.onTarget >= a.limit:
+	case a.onTarget >= a.targetLimit:
 		a.stopped = StoppedByTarget
 	case available && a.unavailable >= a.limit:
 		a.stopped = StoppedByUnavailable

@@ -172,10 +172,10 @@ func TestAllowanceKeepsItsLimits(t *testing.T) {
 
 func TestAllowanceSaysWhyItStops(t *testing.T) {
 	for name, test := range map[string]struct {
-		wish, limit, unavailable, onTarget int
-		candidates                         []bool // available?
-		granted                            int
-		want                               Stop
+		wish, limit, heldBack, unavailable, onTarget int
+		candidates                                   []bool // available?
+		granted                                      int
+		want                                         Stop
 	}{
 		"nothing was refused":                     {wish: 2, limit: 2, candidates: []bool{true, true}, granted: 2, want: NotStopped},
 		"nothing is wanted":                       {wish: 0, limit: 2, candidates: []bool{true}, want: StoppedByWish},
@@ -185,9 +185,13 @@ func TestAllowanceSaysWhyItStops(t *testing.T) {
 		"old pods are broken and go first":        {wish: 3, limit: 2, unavailable: 2, candidates: []bool{false, true}, granted: 1, want: StoppedByUnavailable},
 		"a rollback is limited in the same way":   {wish: -3, limit: 1, candidates: []bool{true, true}, granted: 1, want: StoppedByTarget},
 		"there are too few pods to update at all": {wish: 3, limit: -1, candidates: []bool{false}, want: StoppedByTarget},
+		"the missing pods wait for the broken ones": {
+			wish: 3, limit: 0, heldBack: 2, unavailable: 3, candidates: []bool{false, false, false}, granted: 2, want: StoppedByTarget,
+		},
+		"missing pods free no available ones": {wish: 3, limit: 0, heldBack: 2, candidates: []bool{true}, want: StoppedByUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			allowance := NewAllowance(Scaling{Wish: test.wish, Cap: test.limit}, test.unavailable, test.onTarget)
+			allowance := NewAllowance(Scaling{Wish: test.wish, Cap: test.limit, HeldBack: test.heldBack}, test.unavailable, test.onTarget)
 			granted := 0
 			for _, available := range test.candidates {
 				if allowance.Spend(available) {

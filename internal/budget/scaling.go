@@ -34,8 +34,10 @@ type Scaling struct {
 	// Create is what may be created now: Old from the current revision, New
 	// from the update revision.
 	Create Split
-	// Limited says that creation is held back: Need is more than Create.
-	Limited bool
+	// Limited says that creation is held back: Need is more than Create, by
+	// HeldBack pods.
+	Limited  bool
+	HeldBack int
 	// Over is the number of pods too many, chosen pods not counted; OverOld is
 	// the number of old pods above their share.
 	Over, OverOld int
@@ -75,6 +77,7 @@ func Scale(l Limits, c Counts, o Options) Scaling {
 	s.Need = atLeast0(l.Replicas + s.Surge - total)
 	s.NeedOld = atLeast0(l.Partition + s.SurgeOld - totalOld)
 	s.Create, s.Limited = creation(l, c, s)
+	s.HeldBack = s.Need - s.Create.Total()
 	if o.SameRevision {
 		s.Create = Split{New: s.Create.Total()}
 	}

@@ -133,7 +133,7 @@ func TestQuantities(t *testing.T) {
 		},
 		"creation is held back": {
 			limits: Limits{Replicas: 4, Unavailable: 1, CreateUnavailable: ptr.To(1)}, pods: "2nA 1nu",
-			want: Scaling{Revoke: 1, Need: 1, Limited: true},
+			want: Scaling{Revoke: 1, Need: 1, Limited: true, HeldBack: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,9 +63,9 @@ func (t *Tracker) Wrote(owner types.UID, object client.Object) {
 	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion()})
 }
 
-// Deleted notes that object was deleted for owner. It counts as seen when the cache shows it terminating.
+// Deleted notes that object, at the version that it holds, was deleted for owner. It counts as seen when the cache shows it terminating.
 func (t *Tracker) Deleted(owner types.UID, object client.Object) {
-	t.note(owner, object, &write{uid: object.GetUID(), deleted: true})
+	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), deleted: true})
 }
 
 // Forget drops what was noted for an owner that is gone.
@@ -132,18 +132,24 @@ func (w *write) shownBy(ctx context.Context, reader client.Reader, name types.Na
 	case err != nil:
 		return false
 	case object.GetUID() != w.uid:
-		return true // a namesake: ours is gone
+		return !w.isNewerThan(object) // a later namesake: ours is gone; an earlier one: the cache is far behind
 	case object.GetDeletionTimestamp() != nil:
 		return true
-	case w.deleted:
-		return false
 	}
+	return !w.deleted && !w.isNewerThan(object)
+}
+
+// isNewerThan tells whether the write came after the version of object. Of what cannot be compared it came
+// before, so that nothing is waited for that cannot be recognised.
+func (w *write) isNewerThan(object client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), w.resourceVersion)
-	return err == nil && order >= 0
+	return err == nil && order < 0
 }
 
 // expired tells whether a write that the cache does not show may be dropped: because the object is gone
-// or replaced, so that no event for this write will come any more, or because the cache had its time.
+// or replaced, so that no event for this write will come any more, or because the cache had its time. As
+// long as the cache shows something older under the name, that event is still to come: to decide on what
+// it shows would be to count on a pod that is gone.
 func (t *Tracker) expired(ctx context.Context, k key, w *write, now time.Time) bool {
 	if now.Before(w.verify) {
 		return false
@@ -151,15 +157,17 @@ func (t *Tracker) expired(ctx context.Context, k key, w *write, now time.Time) b
 	w.verify = now.Add(verifyEvery)
 	object := emptyLike(w.object)
 	err := t.live.Get(ctx, k.name, object)
-	switch {
-	case apierrors.IsNotFound(err):
-		return true
-	case err != nil:
+	if err != nil && !apierrors.IsNotFound(err) {
 		return false // asked again later: the API server is not well, and acting now would not help
-	case object.GetUID() != w.uid:
+	}
+	if gone := err != nil || object.GetUID() != w.uid; gone && !exists(ctx, t.cache, k.name, emptyLike(w.object)) {
 		return true
 	}
 	return now.Sub(w.made) >= t.timeout
+}
+
+func exists(ctx context.Context, reader client.Reader, name types.NamespacedName, object client.Object) bool {
+	return reader.Get(ctx, name, object, client.UnsafeDisableDeepCopy) == nil
 }
 
 func compareKeys(a, b key) int {
