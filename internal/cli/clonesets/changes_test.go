@@ -25,7 +25,7 @@ func TestChanges(t *testing.T) {
 	}{
 		"the first look tells how things stand, and which pods are not available": {
 			nil, newWorld(t, 2).pods("one", 1).pods("one", 1, unready),
-			[]string{"default/web 1 of 2 pods available", "web-p001 NotReady (container app is not ready), revision one"},
+			[]string{"default/web 1 of 2 pods available, 1 does not get ready", "web-p001 NotReady (container app is not ready), revision one"},
 		},
 		"nothing new is no line": {view(released()), released(), nil},
 		"a pod that is updated in place changes state, revision and image": {

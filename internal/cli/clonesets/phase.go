@@ -9,7 +9,6 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
-	"slipway.dev/slipway/internal/pod"
 )
 
 // Phase is how a set is doing, in a word.
@@ -23,7 +22,7 @@ const (
 	Deleting
 	// Failed: the controller says that it cannot go on as things are.
 	Failed
-	// HeldUp: pods of the new revision fail, and the allowance for unavailable pods is used up.
+	// HeldUp: pods of the new revision fail or do not get ready, and the allowance for unavailable pods is used up.
 	HeldUp
 	// Paused: the release waits for a person.
 	Paused
@@ -93,7 +92,7 @@ func (v View) outdated() int { return max(v.Total-v.Updated-v.Limits.Partition, 
 func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
 	updated := fmt.Sprintf("%d of %d pods updated", v.Updated, v.target())
 	deadline := condition(v, kruisev1alpha1.CloneSetConditionProgressing, corev1.ConditionFalse)
-	failing := failingUpdated(v)
+	stuck := stuckUpdated(v)
 	switch {
 	case v.Deleting:
 		return Deleting, fmt.Sprintf("being deleted, %s left", count(v.Total, "pod"))
@@ -105,17 +104,18 @@ func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
 		return Complete, complete(v, updated)
 	case v.outdated() > 0 && v.Strategy.Paused:
 		return Paused, "paused: " + updated
-	case v.outdated() > 0 && failing > 0 && v.Desired-v.Available >= v.Limits.Unavailable:
-		return HeldUp, fmt.Sprintf("held up: %s, %d of them %s; no more than %d may be unavailable",
-			updated, failing, plural(failing, "fails", "fail"), v.Limits.Unavailable)
+	case v.outdated() > 0 && stuck > 0 && v.Desired-v.Available >= v.Limits.Unavailable:
+		return HeldUp, fmt.Sprintf("held up: %s, %d of them %s not get ready; no more than %d may be unavailable",
+			updated, stuck, plural(stuck, "does", "do"), v.Limits.Unavailable)
 	case deadline != nil:
 		return Failed, deadline.Message
 	case v.outdated() > 0:
 		return Releasing, fmt.Sprintf("releasing: %s, %d not available", updated, max(v.Desired-v.Available, 0))
 	case v.Total != v.Desired:
 		return Scaling, fmt.Sprintf("scaling: %d of %d pods exist", v.Total, v.Desired)
-	case failing > 0:
-		return Recovering, fmt.Sprintf("%d of %d pods available, %d %s", v.Available, v.Desired, failing, plural(failing, "fails", "fail"))
+	case stuck > 0:
+		return Recovering, fmt.Sprintf("%d of %d pods available, %d %s not get ready",
+			v.Available, v.Desired, stuck, plural(stuck, "does", "do"))
 	default:
 		return Recovering, fmt.Sprintf("%d of %d pods available", v.Available, v.Desired)
 	}
@@ -139,11 +139,11 @@ func (v View) settled(set *kruisev1alpha1.CloneSet) bool {
 		int(set.Status.UpdatedReplicas) >= v.target()
 }
 
-func failingUpdated(v View) int {
+func stuckUpdated(v View) int {
 	n := 0
 	for _, r := range v.Revisions {
 		for _, p := range r.Pods {
-			if r.Update && p.State == pod.Failing {
+			if r.Update && p.stuck {
 				n++
 			}
 		}

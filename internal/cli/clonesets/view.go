@@ -77,7 +77,12 @@ type Pod struct {
 	Age               time.Duration
 	Created           time.Time
 	available, active bool
+	// stuck: it fails, or it runs for longer than patience and is not ready.
+	stuck bool
 }
+
+// patience is how long the containers of a pod may run without being ready before the view speaks of a failure.
+const patience = 5 * time.Second
 
 // NewView looks at a snapshot. Objects of other owners in it are left out.
 func NewView(s Snapshot, now time.Time) View {
@@ -196,7 +201,11 @@ func newPod(p *corev1.Pod, minReadySeconds int32, now time.Time) Pod {
 			row.Why = "available in " + seconds(wait)
 		}
 	}
+	row.stuck = row.State == pod.Failing
 	for _, c := range p.Status.ContainerStatuses {
+		if row.State == pod.NotReady && !c.Ready && c.State.Running != nil && now.Sub(c.State.Running.StartedAt.Time) > patience {
+			row.stuck = true
+		}
 		row.Restarts += c.RestartCount
 		if c.Ready {
 			row.ReadyContainers++

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// refresh is how often ages are brought up to date on a terminal.
+// refresh is how often a look is taken without a change: time alone makes a pod available, and moves ages.
 const refresh = time.Second
 
 // Frame is one look at what is shown.
@@ -29,7 +29,7 @@ func Show(
 	ctx context.Context, t Terminal, clk clock.WithTicker, changed <-chan struct{}, look func(now time.Time) (Frame, bool, error),
 ) (err error) {
 	if !t.Interactive {
-		return Loop{Clock: clk}.Run(ctx, changed, func(now time.Time) (bool, error) {
+		return Loop{Clock: clk, Refresh: refresh}.Run(ctx, changed, func(now time.Time) (bool, error) {
 			frame, done, err := look(now)
 			if err != nil {
 				return false, err
