@@ -51,7 +51,7 @@ const (
 	// priority's turn; it refers to a ConfigMap key "p_<priority>".
 	EnvContainerLaunchBarrier = "KRUISE_CONTAINER_BARRIER"
 	// EnvContainerLaunchPriority is the environment variable by which a container states its launch priority, an
-	// integer; a container without it has priority 0, and higher goes first.
+	// integer; higher goes first.
 	EnvContainerLaunchPriority = "KRUISE_CONTAINER_PRIORITY"
 )
 
