@@ -224,6 +224,15 @@ func Down(root string, keepData bool, out io.Writer) error {
 		return err
 	}
 	defer unlock()
+	beside, err := companions(files)
+	if err != nil {
+		return err
+	}
+	for _, name := range beside { // they need the API server to end in order
+		if err := stop(files, name); err != nil {
+			return err
+		}
+	}
 	if err := stopAll(files, out); err != nil {
 		return err
 	}
