@@ -21,7 +21,7 @@ type located struct {
 }
 
 // Changes tells what is new in a view since an earlier one, a line each: how the set is doing
-// when that changed, then the pods by name. With no earlier view it tells how things stand, in one
+// when that changed, conditions that need a person, then the pods by name. With no earlier view it tells how things stand, in one
 // line for the set and one for each pod that is not available.
 func Changes(before *View, now View) []string {
 	var lines []string
@@ -29,11 +29,10 @@ func Changes(before *View, now View) []string {
 		lines = append(lines, fmt.Sprintf("%s/%s %s", now.Namespace, now.Name, now.Headline))
 	}
 	for _, c := range now.Conditions {
-		text := fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message))
-		if before != nil && c.Message != "" && !slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
+		if trouble(c) && c.Message != now.Headline && (before == nil || !slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
 			return old.Type == c.Type && old.Status == c.Status && old.Message == c.Message
-		}) {
-			lines = append(lines, text)
+		})) {
+			lines = append(lines, fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message)))
 		}
 	}
 	was, is := map[string]located{}, now.podsByName()

@@ -57,8 +57,8 @@ func TestChanges(t *testing.T) {
 			[]string{"web-p001 Failing (container app: CrashLoopBackOff)"},
 		},
 		"a condition that came, but not one that stayed": {
-			view(cond(released(), "Old", corev1.ConditionTrue, "", "as before")),
-			cond(cond(released(), "Old", corev1.ConditionTrue, "", "as before"), kruisev1alpha1.CloneSetConditionFailedUpdate,
+			view(cond(released(), kruisev1alpha1.CloneSetConditionFailedScale, corev1.ConditionTrue, "", "as before")),
+			cond(cond(released(), kruisev1alpha1.CloneSetConditionFailedScale, corev1.ConditionTrue, "", "as before"), kruisev1alpha1.CloneSetConditionFailedUpdate,
 				corev1.ConditionTrue, "", "patching pod web-p000: denied"),
 			[]string{"default/web condition FailedUpdate is True: patching pod web-p000: denied"},
 		},
@@ -92,6 +92,10 @@ func TestPhase(t *testing.T) {
 			func(w *world) { w.Set.Spec.UpdateStrategy.MaxUnavailable.StrVal = "many" }, Failed},
 		"pods on an older revision mean releasing": {
 			func(w *world) { w.Set.Status.UpdateRevision = "web-two" }, Releasing},
+		"a controller that has given up means a failure, even if all pods are there": {
+			func(w *world) {
+				cond(w, kruisev1alpha1.CloneSetConditionStalled, corev1.ConditionTrue, "UpdateRefused", "no")
+			}, Failed},
 		"or paused": {func(w *world) {
 			w.Set.Status.UpdateRevision = "web-two"
 			w.Set.Spec.UpdateStrategy.Paused = true

@@ -84,29 +84,46 @@ func limit(n int, written *intstr.IntOrString) string {
 func (v View) conditions() []tree.Fact {
 	var facts []tree.Fact
 	for _, c := range v.Conditions {
-		fact := tree.Span{Text: strings.Trim(c.Reason+": "+c.Message, ": ")}
-		switch c.Type {
-		case kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
-			if c.Status != corev1.ConditionTrue {
-				continue
-			}
-			fact.Tone = tree.Wrong
-		case kruisev1alpha1.CloneSetConditionProgressing:
-			if c.Status == corev1.ConditionTrue && c.Reason == kruisev1alpha1.ReasonCloneSetAvailable {
-				continue
-			}
-			if c.Status == corev1.ConditionFalse {
-				fact.Tone = tree.Wrong
-			}
-		default:
-			if c.Message == "" {
-				continue
-			}
-			fact.Text = string(c.Status) + " " + fact.Text
+		if quiet(c) {
+			continue
 		}
-		facts = append(facts, tree.Fact{Name: string(c.Type), Value: []tree.Span{fact}})
+		fact := tree.Span{Text: strings.Trim(c.Reason+": "+c.Message, ": ")}
+		if trouble(c) {
+			fact.Tone = tree.Wrong
+		}
+		name := string(c.Type)
+		if c.Type == kruisev1alpha1.CloneSetConditionReady {
+			name = "not ready"
+		}
+		facts = append(facts, tree.Fact{Name: name, Value: []tree.Span{fact}})
 	}
 	return facts
+}
+
+// quiet conditions say nothing that the rest of the view does not say.
+func quiet(c kruisev1alpha1.CloneSetCondition) bool {
+	switch c.Type {
+	case kruisev1alpha1.CloneSetConditionReady:
+		return c.Status == corev1.ConditionTrue
+	case kruisev1alpha1.CloneSetConditionStalled, kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
+		return c.Status != corev1.ConditionTrue
+	case kruisev1alpha1.CloneSetConditionProgressing:
+		return c.Status == corev1.ConditionTrue && c.Reason == kruisev1alpha1.ReasonCloneSetAvailable
+	default:
+		return c.Message == ""
+	}
+}
+
+// trouble conditions need a person.
+func trouble(c kruisev1alpha1.CloneSetCondition) bool {
+	switch c.Type {
+	case kruisev1alpha1.CloneSetConditionStalled, kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
+		return c.Status == corev1.ConditionTrue
+	case kruisev1alpha1.CloneSetConditionProgressing:
+		return c.Status == corev1.ConditionFalse
+	default:
+		return false
+	}
 }
 
 func (r Revision) title() string {

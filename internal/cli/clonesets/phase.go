@@ -92,6 +92,7 @@ func (v View) outdated() int { return max(v.Total-v.Updated-v.Limits.Partition, 
 func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
 	updated := fmt.Sprintf("%d of %d pods updated", v.Updated, v.target())
 	deadline := condition(v, kruisev1alpha1.CloneSetConditionProgressing, corev1.ConditionFalse)
+	stalled := condition(v, kruisev1alpha1.CloneSetConditionStalled, corev1.ConditionTrue)
 	stuck := stuckUpdated(v)
 	switch {
 	case v.Deleting:
@@ -100,6 +101,8 @@ func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
 		return Unseen, "waiting for the controller to look at the newest spec"
 	case v.LimitsErr != nil:
 		return Failed, v.LimitsErr.Error()
+	case stalled != nil:
+		return Failed, stalled.Message
 	case v.settled(set):
 		return Complete, complete(v, updated)
 	case v.outdated() > 0 && v.Strategy.Paused:
