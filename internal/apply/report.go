@@ -4,25 +4,51 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/step"
 )
 
-// Status writes the status of an object: the difference between before and after, on the condition that
-// the object is still the version of before.
+// Status writes the status of an object, on the condition that it is still the version of before. All of
+// the status is sent, not only what differs: the schema requires members that a stored status may lack.
 func (a *Applier) Status(ctx context.Context, before, after client.Object) error {
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := a.client.Status().Patch(ctx, after, patch); err != nil {
+	patch, err := statusPatch(before, after)
+	if err != nil {
+		return fmt.Errorf("encoding the status of %s: %w", before.GetName(), err)
+	}
+	if err := a.client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("writing the status of %s: %w", before.GetName(), err)
 	}
 	a.writes.Wrote(after.GetUID(), after)
 	return nil
+}
+
+func statusPatch(before, after client.Object) ([]byte, error) {
+	was, errBefore := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	is, errAfter := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	if err := errors.Join(errBefore, errAfter); err != nil {
+		return nil, err
+	}
+	status, _ := is["status"].(map[string]any)
+	if old, had := was["status"].(map[string]any); had {
+		for member := range old {
+			if _, kept := status[member]; !kept {
+				status[member] = nil // a merge patch removes what is null
+			}
+		}
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": before.GetUID(), "resourceVersion": before.GetResourceVersion()},
+		"status":   status,
+	})
 }
 
 // Tell records an event about each step that people want to know of.

@@ -119,6 +119,10 @@ func InService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
 	return []corev1.PodCondition{{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
 }
 
+// drainMessage is what a kubelet says of a closed gate. Saying the same leaves it nothing to write between
+// our drain and our patch, which a write in between would turn into a conflict.
+var drainMessage = fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionFalse)
+
 // drain is what takes a pod out of service. Ready follows in the same write when the containers are
 // ready, so that endpoints drop the pod without waiting for the node.
 func drain(p *corev1.Pod, now time.Time) []corev1.PodCondition {
@@ -132,7 +136,7 @@ func drain(p *corev1.Pod, now time.Time) []corev1.PodCondition {
 	if ready := pod.Condition(p, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		conditions = append(conditions, corev1.PodCondition{
 			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady",
-			Message: "the pod is being updated in place", LastTransitionTime: metav1.NewTime(now),
+			Message: drainMessage, LastTransitionTime: metav1.NewTime(now),
 		})
 	}
 	return conditions

@@ -88,8 +88,12 @@ func (s *pass) containersReady() (status corev1.ConditionStatus, reason, message
 func (s *pass) gates() (status corev1.ConditionStatus, reason, message string) {
 	var closed []string
 	for _, gate := range s.pod.Spec.ReadinessGates {
-		if !isTrue(s.status.Conditions, gate.ConditionType) {
-			closed = append(closed, fmt.Sprintf("readiness gate %q is not True", gate.ConditionType))
+		// The words are the kubelet's: controllers that write them beforehand save it a write.
+		switch at := slices.IndexFunc(s.status.Conditions, func(c corev1.PodCondition) bool { return c.Type == gate.ConditionType }); {
+		case at < 0:
+			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+		case s.status.Conditions[at].Status != corev1.ConditionTrue:
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, s.status.Conditions[at].Status))
 		}
 	}
 	if len(closed) > 0 {

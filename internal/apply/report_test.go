@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+// The schema requires the counters; a set that never had a status has none of them stored.
+func TestAStatusIsSentWhole(t *testing.T) {
+	before, after := &kruisev1alpha1.CloneSet{}, &kruisev1alpha1.CloneSet{}
+	before.UID, before.ResourceVersion = "u", "7"
+	before.Status.UpdateRevision = "web-a"
+	raw, err := statusPatch(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"metadata": map[string]any{"uid": "u", "resourceVersion": "7"},
+		"status": map[string]any{
+			"replicas": 0.0, "readyReplicas": 0.0, "availableReplicas": 0.0, "updatedReplicas": 0.0, "updatedReadyReplicas": 0.0,
+			"updateRevision": nil,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+}
