@@ -127,20 +127,23 @@ func TestDataHeldAsAnObject(t *testing.T) {
 func TestSameMeaning(t *testing.T) {
 	type side struct{ container, spec string }
 	tests := map[string]struct{ a, b side }{
-		"amounts in another unit":          {side{`"resources":{"limits":{"cpu":"1000m","memory":"1Gi"}}`, ""}, side{`"resources":{"limits":{"cpu":1,"memory":"1073741824"}}`, ""}},
-		"amounts finer than a thousandth":  {side{`"resources":{"limits":{"cpu":"0.1m"}}`, ""}, side{`"resources":{"limits":{"cpu":"1m"}}`, ""}},
-		"requests left to the limits":      {side{`"resources":{"limits":{"cpu":"1"}}`, ""}, side{`"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}`, ""}},
-		"a size limit in another unit":     {side{"", `"volumes":[{"name":"a","emptyDir":{"sizeLimit":"1Gi"}}]`}, side{"", `"volumes":[{"name":"a","emptyDir":{"sizeLimit":"1024Mi"}}]`}},
-		"a volume without a source":        {side{"", `"volumes":[{"name":"a"}]`}, side{"", `"volumes":[{"name":"a","emptyDir":{}}]`}},
-		"a service account by either name": {side{"", `"serviceAccount":"bot"`}, side{"", `"serviceAccountName":"bot"`}},
-		"the newer account name wins":      {side{"", `"serviceAccountName":"bot","serviceAccount":"old"`}, side{"", `"serviceAccountName":"bot","serviceAccount":"bot"`}},
-		"ports of the host's network":      {side{`"ports":[{"containerPort":80}]`, `"hostNetwork":true`}, side{`"ports":[{"containerPort":80,"hostPort":80,"protocol":"TCP"}]`, `"hostNetwork":true`}},
-		"probe defaults":                   {side{`"livenessProbe":{"httpGet":{"port":80}}`, ""}, side{`"livenessProbe":{"httpGet":{"port":80,"path":"/","scheme":"HTTP"},"timeoutSeconds":1,"periodSeconds":10,"successThreshold":1,"failureThreshold":3}`, ""}},
-		"a gRPC probe without service":     {side{`"startupProbe":{"grpc":{"port":80,"service":null}}`, ""}, side{`"startupProbe":{"grpc":{"port":80,"service":""}}`, ""}},
-		"a token's lifetime":               {side{"", `"volumes":[{"name":"a","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]`}, side{"", `"volumes":[{"name":"a","projected":{"defaultMode":420,"sources":[{"serviceAccountToken":{"path":"t","expirationSeconds":3600}}]}}]`}},
-		"requests of the pod as a whole":   {side{`"resources":{"requests":{"cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","memory":"1Gi"}}`}, side{`"resources":{"requests":{"cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}`}},
-		"large pages of the whole pod":     {side{`"resources":{"limits":{"hugepages-2Mi":"4Mi","cpu":"1"}}`, `"resources":{"limits":{"cpu":"2"}}`}, side{`"resources":{"limits":{"hugepages-2Mi":"4Mi","cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","hugepages-2Mi":"4Mi"},"requests":{"cpu":"1","hugepages-2Mi":"4Mi"}}`}},
-		"unknown fields in another order":  {side{`"new":{"a":1,"b":[null]}`, ""}, side{`"new":{"b":[null],"a":1,"c":null}`, ""}},
+		"amounts in another unit":           {side{`"resources":{"limits":{"cpu":"1000m","memory":"1Gi"}}`, ""}, side{`"resources":{"limits":{"cpu":1,"memory":"1073741824"}}`, ""}},
+		"amounts finer than a thousandth":   {side{`"resources":{"limits":{"cpu":"0.1m"}}`, ""}, side{`"resources":{"limits":{"cpu":"1m"}}`, ""}},
+		"requests finer than a thousandth":  {side{`"resources":{"requests":{"cpu":"0.1m"}}`, ""}, side{`"resources":{"requests":{"cpu":"1m"}}`, ""}},
+		"the pod's finer than a thousandth": {side{"", `"resources":{"limits":{"cpu":"1.1m"},"requests":{"cpu":"0.1m"}}`}, side{"", `"resources":{"limits":{"cpu":"2m"},"requests":{"cpu":"1m"}}`}},
+		"empty affinities":                  {side{"", `"affinity":{"podAffinity":{},"podAntiAffinity":{}}`}, side{}},
+		"requests left to the limits":       {side{`"resources":{"limits":{"cpu":"1"}}`, ""}, side{`"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}`, ""}},
+		"a size limit in another unit":      {side{"", `"volumes":[{"name":"a","emptyDir":{"sizeLimit":"1Gi"}}]`}, side{"", `"volumes":[{"name":"a","emptyDir":{"sizeLimit":"1024Mi"}}]`}},
+		"a volume without a source":         {side{"", `"volumes":[{"name":"a"}]`}, side{"", `"volumes":[{"name":"a","emptyDir":{}}]`}},
+		"a service account by either name":  {side{"", `"serviceAccount":"bot"`}, side{"", `"serviceAccountName":"bot"`}},
+		"the newer account name wins":       {side{"", `"serviceAccountName":"bot","serviceAccount":"old"`}, side{"", `"serviceAccountName":"bot","serviceAccount":"bot"`}},
+		"ports of the host's network":       {side{`"ports":[{"containerPort":80}]`, `"hostNetwork":true`}, side{`"ports":[{"containerPort":80,"hostPort":80,"protocol":"TCP"}]`, `"hostNetwork":true`}},
+		"probe defaults":                    {side{`"livenessProbe":{"httpGet":{"port":80}}`, ""}, side{`"livenessProbe":{"httpGet":{"port":80,"path":"/","scheme":"HTTP"},"timeoutSeconds":1,"periodSeconds":10,"successThreshold":1,"failureThreshold":3}`, ""}},
+		"a gRPC probe without service":      {side{`"startupProbe":{"grpc":{"port":80,"service":null}}`, ""}, side{`"startupProbe":{"grpc":{"port":80,"service":""}}`, ""}},
+		"a token's lifetime":                {side{"", `"volumes":[{"name":"a","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}}]`}, side{"", `"volumes":[{"name":"a","projected":{"defaultMode":420,"sources":[{"serviceAccountToken":{"path":"t","expirationSeconds":3600}}]}}]`}},
+		"requests of the pod as a whole":    {side{`"resources":{"requests":{"cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","memory":"1Gi"}}`}, side{`"resources":{"requests":{"cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}`}},
+		"large pages of the whole pod":      {side{`"resources":{"limits":{"hugepages-2Mi":"4Mi","cpu":"1"}}`, `"resources":{"limits":{"cpu":"2"}}`}, side{`"resources":{"limits":{"hugepages-2Mi":"4Mi","cpu":"1"}}`, `"resources":{"limits":{"cpu":"2","hugepages-2Mi":"4Mi"},"requests":{"cpu":"1","hugepages-2Mi":"4Mi"}}`}},
+		"unknown fields in another order":   {side{`"new":{"a":1,"b":[null]}`, ""}, side{`"new":{"b":[null],"a":1,"c":null}`, ""}},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {

@@ -85,7 +85,6 @@ func needed(spec *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(running, of(c))
 			add(sidecars, of(c))
-			raise(starting, sidecars)
 			continue
 		}
 		step := corev1.ResourceList{}
