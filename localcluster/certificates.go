@@ -127,7 +127,8 @@ func subjectOf(client string) pkix.Name {
 }
 
 // makeCertificates writes what the processes need to know each other, if it is not there yet.
-// etcd has an authority of its own, so that a certificate for the API server never opens the data behind it.
+// etcd has an authority of its own, so that a certificate for the API server never opens the data behind it, and so
+// has the aggregation layer, whose client may speak for anybody.
 func makeCertificates(files layout, now time.Time) error {
 	if _, err := os.Stat(files.pki("complete")); err == nil {
 		return nil
@@ -142,7 +143,11 @@ func makeCertificates(files layout, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	content := map[string][]byte{"ca.crt": plane.pem, "etcd-ca.crt": store.pem}
+	proxy, err := newAuthority("slipway-local-front-proxy", now)
+	if err != nil {
+		return err
+	}
+	content := map[string][]byte{"ca.crt": plane.pem, "etcd-ca.crt": store.pem, "front-proxy-ca.crt": proxy.pem}
 	loopback := []net.IP{net.IPv4(127, 0, 0, 1), serviceAddress()}
 	names := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 	issue := func(file string, by *authority, subject pkix.Name, addresses []net.IP, names []string) {
@@ -153,6 +158,7 @@ func makeCertificates(files layout, now time.Time) error {
 	issue("plane", plane, pkix.Name{CommonName: "slipway-local-plane"}, loopback, names)
 	issue("etcd", store, pkix.Name{CommonName: "etcd"}, loopback[:1], names[:1])
 	issue("etcd-client", store, pkix.Name{CommonName: "kube-apiserver"}, nil, nil)
+	issue("front-proxy", proxy, pkix.Name{CommonName: "front-proxy-client"}, nil, nil)
 	for _, client := range clients {
 		issue(client, plane, subjectOf(client), nil, nil)
 	}
