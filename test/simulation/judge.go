@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,7 @@ type judge struct {
 	view   *api.Cache                 // what the manager sees
 	saw    []*kruisev1alpha1.CloneSet // the versions of the set that the running reconcile may act on
 	done   int                        // how much of the log was judged
+	caught map[api.Kind]int           // how much of the history the manager's first process after a death must know again
 	ours   map[types.UID]*deeds
 	data   map[types.UID]Release // of revisions
 	err    error                 // the first violation
@@ -50,6 +52,26 @@ func (j *judge) begin(view *api.Cache, key types.NamespacedName) {
 	if set, ok := view.Peek(api.CloneSets, key).(*kruisev1alpha1.CloneSet); ok {
 		j.saw = append(j.saw, set)
 	}
+}
+
+// reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
+// nobody can expect it to count right: its memory is gone, and its cache does not show everything. What must hold even then is
+// what can be judged by the one object that is written, since such writes are conditional on its version.
+func (j *judge) reborn() {
+	j.caught = map[api.Kind]int{}
+	for _, kind := range api.Kinds() {
+		j.caught[kind] = len(j.server.History(kind))
+	}
+}
+
+func (j *judge) catchingUp() bool {
+	for kind, n := range j.caught {
+		if len(j.server.History(kind))-j.view.Pending(kind) < n {
+			return true
+		}
+	}
+	j.caught = nil
+	return false
 }
 
 // readLive adds a version of the set that the manager read from the server.
@@ -78,6 +100,9 @@ func (j *judge) write(w api.Write) error {
 	}
 	var err error
 	for _, set := range j.saw {
+		if !j.exists(set) {
+			return nil // what is done for a set that is gone is collected with it
+		}
 		if err = j.writeFor(w, j.scene(w, set)); err == nil {
 			return nil
 		}
@@ -139,10 +164,11 @@ func (j *judge) remember(w api.Write) {
 	}
 }
 
-// release returns what the named revision holds; false when no such revision exists.
+// release returns what the named revision holds; false when the set, as it is now, has no such revision.
 func (j *judge) release(name string) (Release, bool) {
 	revision, ok := j.server.Get(api.Revisions, types.NamespacedName{Namespace: namespace, Name: name}).(*appsv1.ControllerRevision)
-	if !ok {
+	set := j.server.Get(api.CloneSets, theSet)
+	if !ok || set == nil || !metav1.IsControlledBy(revision, set) {
 		return Release{}, false
 	}
 	if r, known := j.data[revision.UID]; known {
@@ -157,7 +183,7 @@ func (j *judge) release(name string) (Release, bool) {
 	return r, true
 }
 
-// exists tells whether the set is still there. What is done for one that is gone is collected with it.
+// exists tells whether the set that the manager saw is still there.
 func (j *judge) exists(set *kruisev1alpha1.CloneSet) bool {
 	o := j.server.Get(api.CloneSets, client.ObjectKeyFromObject(set))
 	return o != nil && o.GetUID() == set.UID
@@ -191,11 +217,13 @@ type scene struct {
 	wants Release
 	now   time.Time
 	pods  []*corev1.Pod // members of the set, in truth
-	blind []*corev1.Pod // members that others have taken away, which the manager's view still shows as active
+	// catchingUp: the manager's view is older than its own former life.
+	catchingUp bool
+	blind      []*corev1.Pod // members that others have taken away, which the manager's view still shows as active
 }
 
 func (j *judge) scene(w api.Write, set *kruisev1alpha1.CloneSet) *scene {
-	s := &scene{judge: j, set: set, numbers: numbersOf(set), wants: wanted(set), now: j.clock.Now()}
+	s := &scene{judge: j, set: set, numbers: numbersOf(set), wants: wanted(set), now: j.clock.Now(), catchingUp: j.catchingUp()}
 	alive := map[types.UID]bool{}
 	add := func(o client.Object) {
 		if pod := o.(*corev1.Pod); member(pod, set.UID) {

@@ -15,14 +15,17 @@ import (
 func (s *scene) creates(pod *corev1.Pod) error {
 	release, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision])
 	switch {
-	case !exists && s.judge.exists(s.set):
+	case !exists:
 		return fmt.Errorf("pod carries revision %q, which does not exist", pod.Labels[kruisev1alpha1.LabelRevision])
-	case exists && release != running(pod):
+	case release != running(pod):
 		return fmt.Errorf("pod runs %q but its revision is %q", running(pod), release)
 	case !hasGate(pod):
 		return fmt.Errorf("pod is created without the readiness gate")
 	case !member(pod, s.set.UID):
 		return fmt.Errorf("pod is created that is not a member of its set")
+	}
+	if s.catchingUp {
+		return nil
 	}
 	var all, old int
 	for _, p := range append([]*corev1.Pod{pod}, s.pods...) {
@@ -72,7 +75,7 @@ func (s *scene) deletes(pod *corev1.Pod) error {
 	if !member(pod, s.set.UID) {
 		return fmt.Errorf("pod is deleted that is not a member of the set")
 	}
-	if !active(pod) {
+	if !active(pod) || s.catchingUp {
 		return nil
 	}
 	if err := s.takes(pod, "deletes"); err != nil {
@@ -102,7 +105,7 @@ func (s *scene) updatesByDeletion() bool {
 
 // takes is the allowance: an available pod may go only when enough others stay.
 func (s *scene) takes(pod *corev1.Pod, how string) error {
-	if !available(pod, s.set.Spec.MinReadySeconds, s.now) {
+	if s.catchingUp || !available(pod, s.set.Spec.MinReadySeconds, s.now) {
 		return nil
 	}
 	if left := s.counts().available - 1; left < s.Replicas-s.Unavailable {
@@ -149,7 +152,7 @@ func (s *scene) moves(before, after *corev1.Pod) error {
 	case s.old(after):
 		return fmt.Errorf("a pod moves to revision %q, which is not the wanted one", after.Labels[kruisev1alpha1.LabelRevision])
 	}
-	if c := s.counts(); s.old(before) && c.old-1 < s.Partition {
+	if c := s.counts(); !s.catchingUp && s.old(before) && c.old-1 < s.Partition {
 		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
 	}
 	return nil

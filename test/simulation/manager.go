@@ -88,6 +88,15 @@ func (m *managerProcess) deliver(kind api.Kind) {
 	m.world.tell("cache: %s of %s %s, version %d by the %s", e.Verb, e.Kind, e.After.GetName(), e.Version, e.Actor)
 }
 
+// deliverBefore tells the cache everything that was written before the time.
+func (m *managerProcess) deliverBefore(t time.Time) {
+	for _, kind := range api.Kinds() {
+		for w, some := m.cache.Next(kind); some && w.Time.Before(t); w, some = m.cache.Next(kind) {
+			m.deliver(kind)
+		}
+	}
+}
+
 func concerns(e api.Write) bool {
 	if e.Kind == api.CloneSets {
 		return e.Key() == theSet

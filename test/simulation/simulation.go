@@ -207,6 +207,7 @@ func (s *simulation) crash() {
 		return
 	}
 	s.tell("manager: is killed and starts again with an old view")
+	s.judge.reborn()
 	s.manager.start(func(kind api.Kind) int {
 		n := len(s.server.History(kind))
 		return n - min(n, s.random.IntN(12))

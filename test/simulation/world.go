@@ -104,10 +104,15 @@ func (w *world) notice() {
 	}
 }
 
+// lag is how far a cache can be behind. An informer that is further behind than that is broken, and the manager gives up waiting
+// for its own writes after some minutes.
+const lag = time.Minute
+
 // advance moves the time and rings what is due.
 func (w *world) advance(d time.Duration) {
 	w.clock.SetTime(w.clock.Now().Add(d))
 	now := w.clock.Now()
+	w.manager.deliverBefore(now.Add(-lag))
 	for _, k := range w.kubelet {
 		if !k.wake.IsZero() && !k.wake.After(now) {
 			k.busy, k.wake = true, time.Time{}

@@ -71,13 +71,21 @@ func (c *Cache) Tampered() error {
 // Pending returns how many writes of a kind this cache has not been told yet.
 func (c *Cache) Pending(kind Kind) int { return len(c.server.History(kind)) - c.seen[kind] }
 
-// Deliver tells the cache the next write of a kind and returns it; false when there is none.
-func (c *Cache) Deliver(kind Kind) (Write, bool) {
+// Next returns the next write that this cache will be told, without telling it; false when there is none.
+func (c *Cache) Next(kind Kind) (Write, bool) {
 	history := c.server.History(kind)
 	if c.seen[kind] == len(history) {
 		return Write{}, false
 	}
-	w := history[c.seen[kind]]
+	return history[c.seen[kind]], true
+}
+
+// Deliver tells the cache the next write of a kind and returns it; false when there is none.
+func (c *Cache) Deliver(kind Kind) (Write, bool) {
+	w, some := c.Next(kind)
+	if !some {
+		return Write{}, false
+	}
 	c.seen[kind]++
 	if w.Verb == Remove {
 		delete(c.view[kind], w.Key())
