@@ -54,11 +54,13 @@ type object = map[string]any
 type list = []any
 
 // A refusal must name the field by its full path, and say what the rule is.
-var invalid = map[string]struct {
+type invalidCase struct {
 	spoils []spoil
 	field  string
 	rule   string
-}{
+}
+
+var invalid = map[string]invalidCase{
 	"a CloneSet needs a spec": {
 		[]spoil{{"-spec", nil}}, "spec", "Required value"},
 	"replicas is not negative": {
@@ -225,22 +227,27 @@ var invalid = map[string]struct {
 	"pods are scattered once by the same label": {
 		[]spoil{{"spec.updateStrategy.scatterStrategy", list{object{"key": "a", "value": "b"}, object{"key": "a", "value": "b"}}}},
 		"spec.updateStrategy.scatterStrategy", "must not have the same key and value twice"},
+}
 
-	"a finalizer of a hook has a valid name": {
-		[]spoil{{"spec.lifecycle.preDelete.finalizersHandler", list{"example.com/drain", "not valid"}}},
-		"spec.lifecycle.preDelete.finalizersHandler[1]", "must be a qualified name"},
-	"a finalizer of a hook has a name": {
-		[]spoil{{"spec.lifecycle.inPlaceUpdate.finalizersHandler", list{""}}},
-		"spec.lifecycle.inPlaceUpdate.finalizersHandler[0]", "must be a qualified name"},
-	"a label of a hook has a valid key": {
-		[]spoil{{"spec.lifecycle.preNormal.labelsHandler", object{"Example.com/ready": "true"}}},
-		"spec.lifecycle.preNormal.labelsHandler", "keys must be qualified names: an optional DNS name and a slash"},
-	"a label of a hook has a valid value": {
-		[]spoil{{"spec.lifecycle.inPlaceUpdate.labelsHandler", object{"example.com/ready": "as soon as possible"}}},
-		"spec.lifecycle.inPlaceUpdate.labelsHandler", "values must be label values: at most 63"},
-	"a label of a hook has a value of at most 63 characters": {
-		[]spoil{{"spec.lifecycle.preDelete.labelsHandler", object{"example.com/ready": strings.Repeat("a", 64)}}},
-		"spec.lifecycle.preDelete.labelsHandler.example.com/ready", "may not be more than 63"},
+// The three hooks obey the same rules.
+func init() {
+	for _, hook := range []string{"preDelete", "inPlaceUpdate", "preNormal"} {
+		labels, finalizers := "spec.lifecycle."+hook+".labelsHandler", "spec.lifecycle."+hook+".finalizersHandler"
+		maps.Copy(invalid, map[string]invalidCase{
+			"a finalizer of " + hook + " has a valid name": {
+				[]spoil{{finalizers, list{"example.com/drain", "not valid"}}}, finalizers + "[1]", "must be a qualified name"},
+			"a finalizer of " + hook + " has a name": {
+				[]spoil{{finalizers, list{""}}}, finalizers + "[0]", "must be a qualified name"},
+			"a label of " + hook + " has a valid key": {
+				[]spoil{{labels, object{"Example.com/ready": "true"}}}, labels, `these are not: ["Example.com/ready"]`},
+			"a label of " + hook + " has a valid value": {
+				[]spoil{{labels, object{"example.com/ready": "as soon as possible"}}},
+				labels, `those of these keys are not: ["example.com/ready"]`},
+			"a label of " + hook + " has a value of at most 63 characters": {
+				[]spoil{{labels, object{"example.com/ready": strings.Repeat("a", 64)}}},
+				labels + ".example.com/ready", "may not be more than 63"},
+		})
+	}
 }
 
 func weight(weight int64, selector object) spoil {
