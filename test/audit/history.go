@@ -159,6 +159,30 @@ func (h *History) At(version uint64) map[string]*corev1.Pod {
 	return pods
 }
 
+// Knows says whether this state of a pod, or a newer one, is in the history.
+func (h *History) Knows(p *corev1.Pod) bool {
+	for i := len(h.seen) - 1; i >= 0; i-- {
+		if s := h.seen[i]; s.Name == p.Name && s.Namespace == p.Namespace {
+			return s.Version >= version(p)
+		}
+	}
+	return false
+}
+
+// Ever names the pods that were in a state that matches at any time in a window, sorted. The states
+// that the window began with do not count.
+func (h *History) Ever(w Window, match func(*corev1.Pod) bool) []string {
+	var names []string
+	for _, s := range h.seen {
+		inside := s.Version > w.From && (w.To == 0 || s.Version <= w.To)
+		if inside && s.Pod != nil && match(s.Pod) && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Worst is the moment with the fewest available pods, the earliest of several, and how many of
 // the replicas were unavailable then. More pods than replicas never make it negative.
 func Worst(moments []Moment, replicas int) (unavailable int, at Moment) {

@@ -177,6 +177,47 @@ func TestAtAndKept(t *testing.T) {
 	}
 }
 
+func TestKnows(t *testing.T) {
+	h := NewHistory("set", []Sighting{at(0, pod("a", 5)), at(0, pod("b", 7))})
+	for sentence, test := range map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"the same state is known":     {pod("a", 5), true},
+		"so is what came before it":   {pod("a", 4), true},
+		"a newer state is not":        {pod("a", 6), false},
+		"neither is a pod never seen": {pod("c", 1), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := h.Knows(test.pod); got != test.want {
+				t.Errorf("known %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestEver(t *testing.T) {
+	h := NewHistory("set", []Sighting{
+		at(0, pod("a", 1, unready)), at(0, pod("b", 2)), at(0, pod("c", 3)),
+		at(1, pod("a", 4)), at(1, pod("c", 5, unready)), at(1, pod("b", 6, unready)), at(1, pod("b", 7, unready)), at(1, pod("b", 8)),
+	})
+	down := func(p *corev1.Pod) bool { return !Available(p, 0, start) }
+	for sentence, test := range map[string]struct {
+		window Window
+		want   []string
+	}{
+		"how the window began does not count": {Window{From: 3}, []string{"b", "c"}},
+		"what came after it neither":          {Window{From: 3, To: 5}, []string{"c"}},
+		"all of it":                           {Window{}, []string{"a", "b", "c"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, h.Ever(test.window, down)); diff != "" {
+				t.Errorf("pods (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSightingsOfAnImmediateRemoval(t *testing.T) {
 	seen := Sightings([]Write{
 		{Verb: "delete", Namespace: "demo", Name: "a", Code: 200, Pods: []corev1.Pod{*pod("a", 5)}},

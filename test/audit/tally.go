@@ -53,6 +53,17 @@ func Count(writes []Write, product string) Tally {
 	return tally
 }
 
+// Kinds adds the pods' counts up by kind.
+func (t Tally) Kinds() map[Kind]int {
+	sum := map[Kind]int{}
+	for _, kinds := range t {
+		for kind, n := range kinds {
+			sum[kind] += n
+		}
+	}
+	return sum
+}
+
 // Of is the number of writes to one pod.
 func (t Tally) Of(name string) int {
 	sum := 0
