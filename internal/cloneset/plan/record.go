@@ -37,10 +37,11 @@ func (p *pass) record() bool {
 		p.updateRevision = found.Revision
 		p.plan.Steps = append(p.plan.Steps, step.RenumberRevision{
 			Because: step.Because("the template is that of this earlier revision again"),
-			Target:  step.On(found.Revision.Object), Number: found.Number,
+			Target:  step.On(found.Revision.Object), Number: found.Number, Annotations: p.claimHash(),
 		})
 	case revision.New:
-		recorded = p.create(found)
+		recorded = false
+		p.create(found)
 	}
 	p.plan.UpdateRevision = p.updateRevision.Name
 	p.currentRevision = p.updateRevision
@@ -54,15 +55,16 @@ func (p *pass) record() bool {
 }
 
 // create plans the revision of a new template, under the first name that is free.
-func (p *pass) create(found revision.New) bool {
+func (p *pass) create(found revision.New) {
 	set := p.world.Set
 	for {
 		object, err := revision.Draft{
-			Owner: set, Reference: ownerReference(set), Template: found.Template, Number: found.Number, CollisionCount: p.plan.CollisionCount,
+			Owner: set, Reference: ownerReference(set), Template: found.Template, Number: found.Number,
+			CollisionCount: p.plan.CollisionCount, Annotations: p.claimHash(),
 		}.Object()
 		if err != nil {
 			p.plan.Invalid = fmt.Errorf("spec.template: %w", err)
-			return false
+			return
 		}
 		if p.world.Taken[object.Name] {
 			p.plan.CollisionCount++
@@ -71,8 +73,18 @@ func (p *pass) create(found revision.New) bool {
 		p.updateRevision = p.world.Live
 		p.updateRevision.Name, p.updateRevision.Hash, p.updateRevision.Number = object.Name, revision.HashOf(object.Name), found.Number
 		p.plan.Steps = append(p.plan.Steps, step.CreateRevision{Because: "no revision holds this template yet", Revision: object})
-		return false
+		return
 	}
+}
+
+// claimHash is the annotation by which readers of revisions tell whether the claim templates have changed
+// since; they are not part of a revision's data.
+func (p *pass) claimHash() map[string]string {
+	hash, err := revision.ClaimHash(p.world.Set.Spec.VolumeClaimTemplates)
+	if err != nil {
+		return nil // a missing hash counts as equal to every other
+	}
+	return map[string]string{kruisev1alpha1.AnnotationClaimTemplateHash: hash}
 }
 
 // tidy forgets history and finished pods. It runs in every pass and holds nothing up.
