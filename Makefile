@@ -16,12 +16,13 @@ BINARIES := slipway slipway-manager localcluster
 # Only a KUBECONFIG given to make itself means the user's own cluster; one that merely stands in the environment is ignored.
 # Tests never see either.
 ifeq ($(origin KUBECONFIG),command line)
-CLUSTER := --kubeconfig=$(KUBECONFIG)
+CLUSTER := --kubeconfig='$(KUBECONFIG)'
 endif
 unexport KUBECONFIG
 
-# Packages with a test room of their own; everything else is a unit test.
-SLOW := /test/(integration|simulation|e2e)(/|$$)
+# All packages but those with a test target of their own. A package that does not load fails the target.
+UNIT = packages=$$(go list ./...) && packages=$$(echo "$$packages" | grep -Ev '/test/(integration|simulation|e2e)(/|$$)') && \
+	go test $(TEST_FLAGS) $(1) $$packages
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -87,7 +88,7 @@ test: build k8s test-unit test-simulation test-integration test-e2e ## Run all t
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no API server
-	go test $(TEST_FLAGS) $$(go list ./... | grep -Ev '$(SLOW)')
+	@$(call UNIT)
 
 .PHONY: test-simulation
 test-simulation: ## Run the controllers in thousands of random worlds
@@ -108,4 +109,4 @@ test-e2e: build k8s ## Run the tests on the local cluster with simulated nodes
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race $(TEST_FLAGS) $$(go list ./... | grep -Ev '$(SLOW)')
+	@export CGO_ENABLED=1; $(call UNIT,-race)
