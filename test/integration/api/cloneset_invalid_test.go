@@ -133,6 +133,12 @@ var invalid = map[string]invalidCase{
 	"a selector has operators that exist": {
 		[]spoil{{"spec.selector.matchExpressions", list{object{"key": "app", "operator": "Equals", "values": list{"web"}}}}},
 		"spec.selector.matchExpressions[0].operator", `supported values: "In", "NotIn", "Exists", "DoesNotExist"`},
+	"an expression has a key": {
+		[]spoil{{"spec.selector.matchExpressions", list{object{"operator": "Exists"}}}},
+		"spec.selector.matchExpressions[0].key", "Required value"},
+	"an expression has an operator": {
+		[]spoil{{"spec.selector.matchExpressions", list{object{"key": "app"}}}},
+		"spec.selector.matchExpressions[0].operator", "Required value"},
 	"operator In has values": {
 		[]spoil{{"spec.selector.matchExpressions", list{object{"key": "app", "operator": "In"}}}},
 		"spec.selector.matchExpressions[0].values", "must have at least one value for operator In"},
@@ -217,10 +223,25 @@ var invalid = map[string]invalidCase{
 	"the selector of a weight can be parsed": {
 		[]spoil{weight(1, object{"matchExpressions": list{object{"key": "a", "operator": "Like"}}})},
 		"spec.updateStrategy.priorityStrategy.weightPriority[0].matchSelector.matchExpressions[0].operator", "supported values"},
+	"a weight has a number": {
+		[]spoil{{"spec.updateStrategy.priorityStrategy.weightPriority", list{object{"matchSelector": object{"matchLabels": object{"a": "b"}}}}}},
+		"spec.updateStrategy.priorityStrategy.weightPriority[0].weight", "Required value"},
+	"a weight has a selector": {
+		[]spoil{{"spec.updateStrategy.priorityStrategy.weightPriority", list{object{"weight": int64(1)}}}},
+		"spec.updateStrategy.priorityStrategy.weightPriority[0].matchSelector", "Required value"},
+	"an order has a label": {
+		[]spoil{{"spec.updateStrategy.priorityStrategy.orderPriority", list{object{}}}},
+		"spec.updateStrategy.priorityStrategy.orderPriority[0].orderedKey", "Required value"},
 	"an order goes by some label": {
 		[]spoil{{"spec.updateStrategy.priorityStrategy.orderPriority", list{object{"orderedKey": ""}}}},
 		"spec.updateStrategy.priorityStrategy.orderPriority[0].orderedKey", "at least 1 chars"},
 
+	"pods are scattered by a key": {
+		[]spoil{{"spec.updateStrategy.scatterStrategy", list{object{"value": "a"}}}},
+		"spec.updateStrategy.scatterStrategy[0].key", "Required value"},
+	"pods are scattered by a value": {
+		[]spoil{{"spec.updateStrategy.scatterStrategy", list{object{"key": "a"}}}},
+		"spec.updateStrategy.scatterStrategy[0].value", "Required value"},
 	"pods are scattered by some label": {
 		[]spoil{{"spec.updateStrategy.scatterStrategy", list{object{"key": "", "value": "a"}}}},
 		"spec.updateStrategy.scatterStrategy[0].key", "at least 1 chars"},
@@ -229,11 +250,12 @@ var invalid = map[string]invalidCase{
 		"spec.updateStrategy.scatterStrategy", "must not have the same key and value twice"},
 }
 
-// The three hooks obey the same rules.
-func init() {
+// allInvalid adds the cases of the three hooks, which obey the same rules.
+func allInvalid() map[string]invalidCase {
+	cases := maps.Clone(invalid)
 	for _, hook := range []string{"preDelete", "inPlaceUpdate", "preNormal"} {
 		labels, finalizers := "spec.lifecycle."+hook+".labelsHandler", "spec.lifecycle."+hook+".finalizersHandler"
-		maps.Copy(invalid, map[string]invalidCase{
+		maps.Copy(cases, map[string]invalidCase{
 			"a finalizer of " + hook + " has a valid name": {
 				[]spoil{{finalizers, list{"example.com/drain", "not valid"}}}, finalizers + "[1]", "must be a qualified name"},
 			"a finalizer of " + hook + " has a name": {
@@ -248,6 +270,7 @@ func init() {
 				labels + ".example.com/ready", "may not be more than 63"},
 		})
 	}
+	return cases
 }
 
 func weight(weight int64, selector object) spoil {
@@ -261,8 +284,9 @@ func TestTheSoundCloneSetIsAccepted(t *testing.T) {
 }
 
 func TestInvalidCloneSetsAreRefusedByFieldAndRule(t *testing.T) {
-	for _, sentence := range slices.Sorted(maps.Keys(invalid)) {
-		test := invalid[sentence]
+	cases := allInvalid()
+	for _, sentence := range slices.Sorted(maps.Keys(cases)) {
+		test := cases[sentence]
 		t.Run(sentence, func(t *testing.T) {
 			set := manifest(t, sound)
 			for _, s := range test.spoils {

@@ -61,6 +61,18 @@ func TestAbsentFieldsGetTheirDefaults(t *testing.T) {
 	}
 }
 
+func TestTheGracePeriodIsZeroByDefault(t *testing.T) {
+	set := manifest(t, sound)
+	spoil{"spec.updateStrategy.inPlaceUpdateStrategy", object{}}.apply(t, set)
+	if err := untyped.Create(t.Context(), set); err != nil {
+		t.Fatalf("creating: %v", err)
+	}
+	want := object{"gracePeriodSeconds": int64(0)}
+	if diff := cmp.Diff(want, at(t, set, "spec", "updateStrategy", "inPlaceUpdateStrategy")); diff != "" {
+		t.Errorf("in-place strategy (-want +got):\n%s", diff)
+	}
+}
+
 func TestEdgeCasesAreAccepted(t *testing.T) {
 	cases := map[string][]spoil{
 		"no pods need no room for updates": {
