@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/clonesets"
+	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/test/audit"
+)
+
+const (
+	// releaseTime bounds every release of the demo.
+	releaseTime = 5 * time.Minute
+	// stillness is how long a held-up release is watched, to see that nothing more is touched.
+	stillness = 5 * time.Second
+)
+
+// release is the scenario's state.
+type release struct {
+	*stage
+	watch   *clonesets.Watch
+	changed feed.Signal
+	witness *witness
+	set     *kruisev1alpha1.CloneSet
+	broken  []string
+	// released are the resourceVersions of the set right after each change of its image.
+	released []string
+}
+
+// inPlace releases a good image, then a broken one, then rolls forward.
+func inPlace(ctx context.Context, s *stage) ([]string, error) {
+	ctx, cancel := context.WithCancel(ctx) // ends the watches
+	defer cancel()
+	r := &release{stage: s, changed: feed.NewSignal()}
+	if err := r.create(ctx); err != nil {
+		return nil, err
+	}
+
+	s.begin("A new image, %s3.10: in place, so that every pod keeps its UID and its IP", image)
+	if err := r.good(ctx, image+"3.10"); err != nil {
+		return nil, err
+	}
+	first := r.released[0]
+	s.begin("A broken image, %sbroken: it never becomes ready, so the release has to stop by itself", image)
+	if err := r.bad(ctx, image+"broken"); err != nil {
+		return nil, err
+	}
+	s.begin("Roll forward to %s3.10.1: a newer image takes over at once, the broken pods first", image)
+	if err := r.good(ctx, image+"3.10.1"); err != nil {
+		return nil, err
+	}
+	err := r.judgeWhole(ctx, first)
+	return r.broken, err
+}
+
+func (r *release) create(ctx context.Context) (err error) {
+	r.begin("A CloneSet of %d pods, of which %d (25%%) may be unavailable at a time", replicas, allowance)
+	if err := reset(ctx, r.client); err != nil {
+		return err
+	}
+	if r.witness, err = newWitness(r.audit); err != nil {
+		return err
+	}
+	r.set = workload()
+	if err := r.client.Create(ctx, r.set); err != nil {
+		return fmt.Errorf("creating CloneSet %s: %w", key(), err)
+	}
+	if r.watch, err = clonesets.Follow(ctx, r.client, key(), r.changed, r.witness.see); err != nil {
+		return err
+	}
+	if _, err = r.follow(ctx, releaseTime, clonesets.View.Settled); err != nil {
+		return fmt.Errorf("waiting for the first pods: %w", err)
+	}
+	history, err := r.testify(ctx)
+	if err != nil || r.audit == "" {
+		return err
+	}
+	w := newWrites(r.witness.since(0), history.At(0))
+	r.say("API writes   %s", w)
+	if w.Most > writesPerCreate {
+		r.broken = append(r.broken, fmt.Sprintf("%d writes to create one pod, %d should do", w.Most, writesPerCreate))
+	}
+	return nil
+}
+
+// follow shows the set until enough says so of a view that is not older than the spec last written.
+func (r *release) follow(ctx context.Context, limit time.Duration, enough func(clonesets.View) bool) (clonesets.View, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r.space()
+	show := clonesets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: clonesets.FoldAfter}
+	view, err := show.Follow(ctx, r.watch, r.changed, func(v clonesets.View) bool {
+		return v.Generation >= r.set.Generation && enough(v)
+	})
+	r.space()
+	return view, err
+}
+
+// good releases an image that works, to its end.
+func (r *release) good(ctx context.Context, image string) error {
+	e, err := r.release(ctx, image, func(ctx context.Context) error {
+		view, err := r.follow(ctx, releaseTime, clonesets.View.Settled)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the release is not complete after %s: %s", releaseTime, view.Headline)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a := newAccount(e, replicas, allowance, image)
+	r.lines(a.Lines())
+	r.broken = append(r.broken, a.Broken(replicas)...)
+	return nil
+}
+
+// bad releases an image that does not work, until the release has stopped.
+func (r *release) bad(ctx context.Context, image string) error {
+	var held clonesets.View
+	e, err := r.release(ctx, image, func(ctx context.Context) (err error) {
+		held, err = r.follow(ctx, releaseTime, func(v clonesets.View) bool { return v.Phase == clonesets.HeldUp || v.Settled() })
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the release has not stopped after %s: %s", releaseTime, held.Headline)
+		}
+		if err != nil {
+			return err
+		}
+		r.say("Watching for %.0f more seconds that nothing else is touched.", stillness.Seconds())
+		held, err = r.follow(ctx, stillness, func(clonesets.View) bool { return false })
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	touched := e.history.Ever(e.window, func(p *corev1.Pod) bool { return runs(p, image) })
+	r.say("It stopped: %d of %d pods got the broken image, %d are available. It waits because:", len(touched), replicas, held.Available)
+	r.lines(reasons(held))
+	e.took = 0 // most of it was spent on watching that nothing happens
+	a := newAccount(e, replicas, allowance, image)
+	r.lines(a.Lines())
+	r.broken = append(r.broken, a.Broken(allowance)...)
+	if len(touched) > allowance {
+		r.broken = append(r.broken, fmt.Sprintf("%d pods got the broken image, %d were allowed to", len(touched), allowance))
+	}
+	return nil
+}
+
+// reasons are what the set and its pods say about why they wait.
+func reasons(v clonesets.View) []string {
+	var lines []string
+	for _, c := range v.Conditions {
+		if c.Type == kruisev1alpha1.CloneSetConditionReady && c.Status == corev1.ConditionFalse {
+			lines = append(lines, fmt.Sprintf("  condition %s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message))
+		}
+	}
+	for _, revision := range v.Revisions {
+		for _, p := range revision.Pods {
+			if p.Why != "" {
+				lines = append(lines, fmt.Sprintf("  pod %s is %s: %s", p.Name, p.State, p.Why))
+			}
+		}
+	}
+	return lines
+}
+
+// release changes the image, lets watch show what happens, and collects the evidence.
+func (r *release) release(ctx context.Context, image string, watch func(context.Context) error) (evidence, error) {
+	if _, err := r.testify(ctx); err != nil {
+		return evidence{}, err
+	}
+	known := r.witness.count()
+	begin := time.Now()
+	set, err := setImage(ctx, r.client, image)
+	if err != nil {
+		return evidence{}, err
+	}
+	r.set, r.released = set, append(r.released, set.ResourceVersion)
+	if err := watch(ctx); err != nil {
+		return evidence{}, err
+	}
+	took := time.Since(begin)
+	history, err := r.testify(ctx)
+	if err != nil {
+		return evidence{}, err
+	}
+	from, err := version(set.ResourceVersion)
+	if err != nil {
+		return evidence{}, err
+	}
+	return evidence{history: history, window: audit.Window{From: from}, writes: r.witness.since(known), took: took}, nil
+}
+
+// testify asks the witness for all that is known up to now.
+func (r *release) testify(ctx context.Context) (*audit.History, error) {
+	snapshot, found := r.watch.Snapshot()
+	if !found {
+		return nil, clonesets.ErrGone
+	}
+	mine := slices.DeleteFunc(slices.Clone(snapshot.Pods), func(p *corev1.Pod) bool { return !pod.IsControlledBy(p, r.set.UID) })
+	return r.witness.testify(ctx, r.set.UID, mine)
+}
+
+// judgeWhole looks at the time from the first release on as one: also between releases the allowance holds.
+func (r *release) judgeWhole(ctx context.Context, first string) error {
+	history, err := r.testify(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := version(first)
+	if err != nil {
+		return err
+	}
+	moments := history.Moments(audit.Window{From: from}, 0)
+	worst, _ := audit.Worst(moments, replicas)
+	kept := len(audit.Kept(history.At(from), history.At(0)))
+	r.begin("All three releases together")
+	r.say("%d of %d pods still have the UID and the IP that they began with.", kept, replicas)
+	r.say("At most %d were unavailable at any time, %d allowed (%d states seen).", worst, allowance, len(moments))
+	if kept != replicas || worst > allowance {
+		r.broken = append(r.broken, fmt.Sprintf("over all releases %d of %d pods were kept, and %d unavailable with %d allowed",
+			kept, replicas, worst, allowance))
+	}
+	return nil
+}
+
+func version(resourceVersion string) (uint64, error) {
+	n, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the API server's resourceVersion %q is not a number, so states cannot be put in order: %w", resourceVersion, err)
+	}
+	return n, nil
+}

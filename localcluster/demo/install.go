@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	crdName   = "clonesets.apps.kruise.io"
+	partOf    = "app.kubernetes.io/part-of"
+	fieldName = "slipway-demo" // of the field manager
+	patience  = 2 * time.Minute
+)
+
+// install applies what the manifest holds, but what would run inside the cluster: the demo runs the
+// manager as a process of this machine, so that no image has to be built.
+func install(ctx context.Context, c client.Client, manifest string) error {
+	objects, err := readManifest(manifest)
+	if err != nil {
+		return err
+	}
+	if err := foreignAPI(ctx, c); err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if kind := object.GetKind(); kind == "Deployment" || kind == "PodDisruptionBudget" {
+			continue
+		}
+		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldName), client.ForceOwnership); err != nil {
+			return fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return waitServed(ctx, c)
+}
+
+func readManifest(path string) ([]*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading what is to be installed: %w", err)
+	}
+	var objects []*unstructured.Unstructured
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, err)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// foreignAPI refuses to work where somebody else serves the same API: two controllers of the same objects fight.
+func foreignAPI(ctx context.Context, c client.Client) error {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := c.Get(ctx, types.NamespacedName{Name: crdName}, crd)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking for %s: %w", crdName, err)
+	case crd.Labels[partOf] != "slipway":
+		return fmt.Errorf("this cluster has CloneSets of somebody else (%s is not labelled %s=slipway): the demo does not touch it", crdName, partOf)
+	default:
+		return nil
+	}
+}
+
+func waitServed(ctx context.Context, c client.Client) error {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
+		if err := c.Get(ctx, types.NamespacedName{Name: crdName}, crd); err != nil {
+			return false, err
+		}
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until the API server serves CloneSets: %w", err)
+	}
+	return nil
+}
