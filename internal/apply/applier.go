@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -200,6 +201,7 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 func (a *Applier) create(ctx context.Context, owner types.UID, what string, object client.Object) error {
 	name := object.GetName()
 	if err := a.client.Create(ctx, object); err != nil {
+		a.doubt(owner, object, err)
 		return fmt.Errorf("creating %s %s: %w", what, name, err)
 	}
 	a.writes.Wrote(owner, object)
@@ -209,10 +211,21 @@ func (a *Applier) create(ctx context.Context, owner types.UID, what string, obje
 func (a *Applier) delete(ctx context.Context, owner types.UID, what string, object client.Object, t step.Target) error {
 	exactly := client.Preconditions{UID: &t.UID, ResourceVersion: &t.ResourceVersion}
 	if err := a.client.Delete(ctx, object, exactly); err != nil {
+		a.doubt(owner, object, err)
 		return fmt.Errorf("deleting %s %s: %w", what, t.Name, err)
 	}
 	a.writes.Deleted(owner, object)
 	return nil
+}
+
+// doubt notes a write that may have been made although it was answered with an error: without an answer,
+// or with one that speaks of the server and not of the request. The next decision must know.
+func (a *Applier) doubt(owner types.UID, object client.Object, err error) {
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError && !apierrors.IsTimeout(err) {
+		return
+	}
+	a.writes.Unsure(owner, object)
 }
 
 func metaAt(t step.Target) metav1.ObjectMeta {

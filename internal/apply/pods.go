@@ -80,6 +80,7 @@ func (a *Applier) sendPodPatch(ctx context.Context, owner types.UID, t step.Targ
 	}
 	pod := podAt(t)
 	if err := a.client.Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, raw)); err != nil {
+		a.doubt(owner, pod, err)
 		return fmt.Errorf("patching pod %s: %w", t.Name, err)
 	}
 	a.writes.Wrote(owner, pod)
@@ -97,6 +98,7 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 	}
 	pod := podAt(t)
 	if err := a.client.Status().Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, raw)); err != nil {
+		a.doubt(owner, pod, err)
 		return t, fmt.Errorf("writing the conditions of pod %s: %w", t.Name, err)
 	}
 	a.writes.Wrote(owner, pod)

@@ -47,6 +47,7 @@ func (a *Applier) patchRevision(ctx context.Context, owner types.UID, t step.Tar
 	}
 	revision := revisionAt(t)
 	if err := a.client.Patch(ctx, revision, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		a.doubt(owner, revision, err)
 		return fmt.Errorf("patching revision %s: %w", t.Name, err)
 	}
 	a.writes.Wrote(owner, revision)

@@ -24,6 +24,8 @@ const (
 	DefaultTimeout = 5 * time.Minute
 	// verifyEvery is how often a write that the cache does not show is looked up live.
 	verifyEvery = 10 * time.Second
+	// retryLive is how soon a live read that failed is tried again.
+	retryLive = time.Second
 )
 
 // Tracker notes writes and tells whether the cache shows them. It is safe for concurrent use, except that
@@ -47,6 +49,7 @@ type write struct {
 	uid             types.UID
 	resourceVersion string
 	deleted         bool
+	unsure          bool // whether it was made at all
 	made, verify    time.Time
 }
 
@@ -66,6 +69,13 @@ func (t *Tracker) Wrote(owner types.UID, object client.Object) {
 // Deleted notes that object, at the version that it holds, was deleted for owner. It counts as seen when the cache shows it terminating.
 func (t *Tracker) Deleted(owner types.UID, object client.Object) {
 	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), deleted: true})
+}
+
+// Unsure notes that a write to object was made for owner of which nobody knows whether it reached the
+// API server: the answer was lost. The next question after it is answered by a live read. The object
+// holds the UID and version that the write was conditional on; a creation has neither.
+func (t *Tracker) Unsure(owner types.UID, object client.Object) {
+	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), unsure: true})
 }
 
 // Forget drops what was noted for an owner that is gone.
@@ -102,6 +112,10 @@ func (t *Tracker) Unseen(ctx context.Context, owner types.UID) (wait time.Durati
 	var seen []key
 	for _, k := range slices.SortedFunc(maps.Keys(pending), compareKeys) {
 		w := pending[k]
+		if w.unsure && !w.settle(ctx, t.live, k.name) {
+			stale, wait = true, min(wait, retryLive)
+			continue
+		}
 		if w.shownBy(ctx, t.cache, k.name) || t.expired(ctx, k, w, now) {
 			seen = append(seen, k)
 			continue
@@ -120,6 +134,24 @@ func (t *Tracker) Unseen(ctx context.Context, owner types.UID) (wait time.Durati
 		delete(t.owners, owner)
 	}
 	return wait, stale
+}
+
+// settle finds out what became of a write of which nobody knows. It returns false when the API server
+// does not say; the question stays open then.
+func (w *write) settle(ctx context.Context, live client.Reader, name types.NamespacedName) bool {
+	object := emptyLike(w.object)
+	switch err := live.Get(ctx, name, object); {
+	case apierrors.IsNotFound(err):
+		w.deleted = true // it was never created, or it is gone by now
+	case err != nil:
+		return false
+	case w.uid == "" || object.GetUID() == w.uid:
+		w.uid, w.resourceVersion = object.GetUID(), object.GetResourceVersion()
+	default:
+		w.deleted = true // a namesake has taken its place
+	}
+	w.unsure = false
+	return true
 }
 
 // shownBy tells whether the reader shows the write or something newer.

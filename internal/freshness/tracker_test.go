@@ -66,6 +66,9 @@ func TestTheCacheHasSeenAWrite(t *testing.T) {
 		"written, and the cache has nothing":               {wrote, nil, true},
 		"written, and already terminating":                 {wrote, terminating(podAt("1", "9")), false},
 		"written, and the name belongs to another pod now": {wrote, podAt("2", "20"), false},
+		"written, and the cache shows an earlier namesake": {wrote, podAt("0", "5"), true},
+		"an earlier namesake on its way out is no better":  {wrote, terminating(podAt("0", "5")), true},
+		"deleted, and the cache shows an earlier namesake": {deleted, podAt("0", "5"), true},
 		"deleted, and the cache still shows it":            {deleted, podAt("1", "12"), true},
 		"deleted, and the cache shows it terminating":      {deleted, terminating(podAt("1", "12")), false},
 		"deleted, and gone from the cache":                 {deleted, nil, false},
@@ -123,6 +126,56 @@ func TestAWaitIsBounded(t *testing.T) {
 				if _, stale := tracker.Unseen(t.Context(), owner); stale != w.stale {
 					t.Errorf("after %s: stale = %v, want %v", w.after, stale, w.stale)
 				}
+			}
+		})
+	}
+}
+
+// A pod that is gone live, and that the cache still shows, is one that decisions would count on.
+func TestACacheThatIsBehindIsWaitedForEvenWhenThePodIsGone(t *testing.T) {
+	cache := &view{pods: map[string]*corev1.Pod{"a": podAt("1", "9")}}
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	tracker := freshness.New(cache, &view{}, clock, 5*time.Minute)
+	tracker.Deleted(owner, podAt("1", "9"))
+	for _, after := range []time.Duration{10 * time.Second, 4 * time.Minute} {
+		clock.SetTime(time.Unix(0, 0).Add(after))
+		if _, stale := tracker.Unseen(t.Context(), owner); !stale {
+			t.Errorf("after %s the pod counts although it is gone", after)
+		}
+	}
+	delete(cache.pods, "a")
+	if _, stale := tracker.Unseen(t.Context(), owner); stale {
+		t.Error("the cache has caught up and is not believed")
+	}
+}
+
+func TestAWriteWithoutAnAnswerIsLookedUp(t *testing.T) {
+	created := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	for sentence, c := range map[string]struct {
+		write  *corev1.Pod
+		live   *view
+		cached *corev1.Pod
+		stale  bool
+	}{
+		"a creation that did not reach the server":            {created, &view{}, nil, false},
+		"a creation that did":                                 {created, &view{pods: map[string]*corev1.Pod{"a": podAt("1", "10")}}, nil, true},
+		"a creation that the cache shows already":             {created, &view{pods: map[string]*corev1.Pod{"a": podAt("1", "10")}}, podAt("1", "10"), false},
+		"a creation, and the server does not answer":          {created, &view{err: errors.New("connection refused")}, nil, true},
+		"a patch that did not reach the server":               {podAt("1", "9"), &view{pods: map[string]*corev1.Pod{"a": podAt("1", "9")}}, podAt("1", "9"), false},
+		"a patch that did":                                    {podAt("1", "9"), &view{pods: map[string]*corev1.Pod{"a": podAt("1", "10")}}, podAt("1", "9"), true},
+		"a deletion that did, and the cache shows the pod":    {podAt("1", "9"), &view{}, podAt("1", "9"), true},
+		"a deletion, and the name belongs to a later pod":     {podAt("1", "9"), &view{pods: map[string]*corev1.Pod{"a": podAt("2", "20")}}, podAt("1", "9"), true},
+		"a deletion, and the cache has the later pod as well": {podAt("1", "9"), &view{pods: map[string]*corev1.Pod{"a": podAt("2", "20")}}, podAt("2", "20"), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cache := &view{pods: map[string]*corev1.Pod{}}
+			if c.cached != nil {
+				cache.pods["a"] = c.cached
+			}
+			tracker := freshness.New(cache, c.live, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0)
+			tracker.Unsure(owner, c.write)
+			if _, stale := tracker.Unseen(t.Context(), owner); stale != c.stale {
+				t.Errorf("stale = %v, want %v", stale, c.stale)
 			}
 		})
 	}

@@ -246,7 +246,8 @@ func (s *simulation) goodEnd() {
 		if u.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType || u.Type == kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
 			u.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
 		}
-		if p := u.Partition; p != nil && s.random.IntN(2) == 0 {
+		// A broken pod that the partition keeps would hold creations back for ever, as asked for.
+		if set.Spec.ScaleStrategy.MaxUnavailable != nil || s.random.IntN(2) == 0 {
 			u.Partition = nil
 		}
 	})
