@@ -30,8 +30,10 @@ type Snapshot struct {
 // View is a snapshot as people look at it.
 type View struct {
 	Namespace, Name string
-	Deleting        bool
-	Age             time.Duration
+	// Generation is that of the spec that the view shows.
+	Generation int64
+	Deleting   bool
+	Age        time.Duration
 
 	// Phase and Headline say in a word and in a sentence how the set is doing.
 	Phase    Phase
@@ -109,7 +111,7 @@ func NewSummary(set *kruisev1alpha1.CloneSet, now time.Time) View {
 
 func newView(set *kruisev1alpha1.CloneSet, now time.Time) View {
 	v := View{
-		Namespace: set.Namespace, Name: set.Name, Deleting: set.DeletionTimestamp != nil, Age: now.Sub(set.CreationTimestamp.Time),
+		Namespace: set.Namespace, Name: set.Name, Generation: set.Generation, Deleting: set.DeletionTimestamp != nil, Age: now.Sub(set.CreationTimestamp.Time),
 		Desired: int(ptr.Deref(set.Spec.Replicas, 1)), Strategy: set.Spec.UpdateStrategy,
 		MinReady: time.Duration(set.Spec.MinReadySeconds) * time.Second, Conditions: set.Status.Conditions,
 	}
