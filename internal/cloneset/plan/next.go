@@ -14,6 +14,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
 )
@@ -90,6 +91,9 @@ func (p *pass) read() error {
 		MaxUnavailable: strategy.MaxUnavailable, ScaleMaxUnavailable: spec.ScaleStrategy.MaxUnavailable, Paused: strategy.Paused,
 	})
 	if err != nil {
+		return err
+	}
+	if _, err := pod.ByPriority(nil, strategy.PriorityStrategy); err != nil {
 		return err
 	}
 	return unsupported(spec)

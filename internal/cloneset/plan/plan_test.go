@@ -89,6 +89,9 @@ func terminating(b *builders.PodBuilder) {
 func with(change func(*corev1.Pod)) func(*builders.PodBuilder) {
 	return func(b *builders.PodBuilder) { b.With(change) }
 }
+func label(key, value string) func(*builders.PodBuilder) {
+	return func(b *builders.PodBuilder) { b.Label(key, value) }
+}
 func state(l kruisev1alpha1.LifecycleState) func(*builders.PodBuilder) {
 	return func(b *builders.PodBuilder) { b.Lifecycle(l) }
 }
@@ -149,6 +152,18 @@ func TestNextDecides(t *testing.T) {
 		},
 		"paused updates nothing but still creates": {
 			sceneOf(inPlace(3).Paused(), v1, v2).pod("a", 0).pod("b", 0), []string{"CreatePod " + v2},
+		},
+		"the user's priority decides which pods go first": {
+			sceneOf(inPlace(3).With(func(s *kruisev1alpha1.CloneSet) {
+				s.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{OrderPriority: []kruisev1alpha1.UpdatePriorityOrderTerm{{OrderedKey: "order"}}}
+			}), v1, v2).pod("a", 0, label("order", "1")).pod("b", 0, label("order", "3")).pod("c", 0, label("order", "2")),
+			[]string{"UpdateInPlace web-b"},
+		},
+		"scattering comes after the priority": {
+			sceneOf(inPlace(4).With(func(s *kruisev1alpha1.CloneSet) {
+				s.Spec.UpdateStrategy.ScatterStrategy = kruisev1alpha1.UpdateScatterStrategy{{Key: "zone", Value: "b"}}
+			}), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, label("zone", "b")).pod("d", 0, label("zone", "b")),
+			[]string{"UpdateInPlace web-c"},
 		},
 		"OnDelete updates nothing": {
 			sceneOf(inPlace(2).Type(kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType), v1, v2).pod("a", 0).pod("b", 0), nil,

@@ -65,8 +65,8 @@ func (p *pass) unavailable() (all, onTarget int) {
 	return all, onTarget
 }
 
-// candidates are the pods to update, first in front. Those that other publishers of this API have left
-// preparing for an update come before all others.
+// candidates are the pods to update, first in front: in the order that does least harm, then as the user
+// asks for. Those that prepare for their update already come before all others.
 func (p *pass) candidates() []Member {
 	members := map[types.UID]Member{}
 	var pods []*corev1.Pod
@@ -77,7 +77,7 @@ func (p *pass) candidates() []Member {
 		}
 	}
 	var ordered []Member
-	for _, candidate := range pod.UpdateOrder(pods) {
+	for _, candidate := range p.order(pods) {
 		ordered = append(ordered, members[candidate.UID])
 	}
 	slices.SortStableFunc(ordered, func(a, b Member) int {
@@ -90,6 +90,17 @@ func (p *pass) candidates() []Member {
 		return 1
 	})
 	return ordered
+}
+
+// order is the order of updates. What cannot be read of it was refused before.
+func (p *pass) order(pods []*corev1.Pod) []*corev1.Pod {
+	strategy := &p.world.Set.Spec.UpdateStrategy
+	prioritised, err := pod.ByPriority(pod.UpdateOrder(pods), strategy.PriorityStrategy)
+	if err != nil {
+		return nil
+	}
+	all := p.membersWhere(func(Member) bool { return true })
+	return pod.Scatter(prioritised, all, strategy.ScatterStrategy)
 }
 
 // updateOf is the step that updates a pod, or nil when it can only be left as it is.
