@@ -81,10 +81,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
 	learnErr := r.learn(ctx, set, memory, outcomes)
 	reportErr := r.report(ctx, world, next, outcomes)
+	refused := apply.Conflicts(outcomes)
+	if apply.IsConflict(reportErr) { // the set has changed, or its cache is behind: neither is an error
+		refused, reportErr = true, nil
+	}
 	if err := errors.Join(apply.Errors(outcomes), learnErr, reportErr); err != nil {
 		return ctrl.Result{}, err
 	}
-	if apply.Conflicts(outcomes) && (next.LookAgain == 0 || next.LookAgain > afterConflict) {
+	if refused && (next.LookAgain == 0 || next.LookAgain > afterConflict) {
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
 	return ctrl.Result{RequeueAfter: next.LookAgain}, nil

@@ -26,9 +26,6 @@ func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Pla
 	after := world.Set.DeepCopy()
 	after.Status = status
 	err := r.apply.Status(ctx, world.Set, after)
-	if apply.IsConflict(err) {
-		return nil // the set has changed: its event leads to the next look
-	}
 	if err == nil {
 		r.tellOfTrouble(world.Set, next, status)
 	}

@@ -191,7 +191,7 @@ func (j *judge) exists(set *kruisev1alpha1.CloneSet) bool {
 
 // revisionWrite: history may go, but nothing that is in use.
 func (j *judge) revisionWrite(w api.Write, s *scene) error {
-	if w.Verb != api.Remove {
+	if w.Verb != api.Remove || s.catchingUp {
 		return nil
 	}
 	name := w.After.GetName()
