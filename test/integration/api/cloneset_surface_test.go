@@ -152,6 +152,15 @@ func TestStatusNeedsItsCounters(t *testing.T) {
 		checkCauses(t, err, "status."+field, "Required value")
 	}
 
+	unsure := client.RawPatch(types.MergePatchType, []byte(`{"status":{"replicas":0,"readyReplicas":0,"availableReplicas":0,`+
+		`"updatedReplicas":0,"updatedReadyReplicas":0,"conditions":[{"type":"A"},{"type":"B","status":"True"},{"type":"B","status":"False"}]}}`))
+	err = untyped.Status().Patch(t.Context(), set.DeepCopy(), unsure)
+	if !apierrors.IsInvalid(err) {
+		t.Fatalf("unsure conditions: got error %v, want the status Invalid", err)
+	}
+	checkCauses(t, err, "status.conditions[0].status", "Required value")
+	checkCauses(t, err, "status.conditions[2]", "Duplicate value")
+
 	zero := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":9},"status":{"replicas":0,"readyReplicas":0,`+
 		`"availableReplicas":0,"updatedReplicas":0,"updatedReadyReplicas":0,"conditions":[{"type":"FailedScale","status":"False",`+
 		`"lastTransitionTime":null}]}}`))
