@@ -26,6 +26,7 @@ const namedInMessage = 3
 //
 //   - Ready: the spec is reached. False says what is waited for, pod by pod.
 //   - Stalled: nothing will go on without a person.
+//   - Progressing: whether the release keeps its deadline, when it has one.
 //   - FailedScale, FailedUpdate: the last pass could not create or delete, or could not update, and why.
 func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome, now time.Time) []kruisev1alpha1.CloneSetCondition {
 	scaleErr, updateErr := failures(outcomes)
@@ -44,6 +45,7 @@ func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1a
 	default:
 		w.clear(kruisev1alpha1.CloneSetConditionStalled)
 	}
+	w.progress(set, next, status)
 	w.fail(kruisev1alpha1.CloneSetConditionFailedScale, scaleErr)
 	w.fail(kruisev1alpha1.CloneSetConditionFailedUpdate, updateErr)
 	return w.conditions
@@ -54,7 +56,7 @@ func readiness(next plan.Plan, status kruisev1alpha1.CloneSetStatus) (ready bool
 	if next.Invalid != nil {
 		return false, "InvalidSpec", next.Invalid.Error()
 	}
-	wanted := int32(next.Limits.Replicas) //nolint:gosec // an int32 of the spec
+	wanted := int32(next.Limits.Replicas)
 	reached := status.Replicas == wanted && status.AvailableReplicas == wanted && status.UpdatedReplicas >= status.ExpectedUpdatedReplicas
 	if reached && len(next.Refused) == 0 {
 		return true, "SpecReached", fmt.Sprintf("%s available, %d of them updated", pods(wanted), status.UpdatedReplicas)

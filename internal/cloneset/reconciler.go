@@ -77,10 +77,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observing CloneSet %s: %w", request, err)
 	}
-	next := r.Plan(world, r.Clock.Now())
+	now := r.Clock.Now()
+	next := r.Plan(world, now)
 	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
 	learnErr := r.learn(ctx, set, memory, outcomes)
-	reportErr := r.report(ctx, world, next, outcomes)
+	status := statusOf(world, next, outcomes, now)
+	reportErr := r.report(ctx, world, next, status, outcomes)
 	refused := apply.Conflicts(outcomes)
 	if apply.IsConflict(reportErr) { // the set has changed, or its cache is behind: neither is an error
 		refused, reportErr = true, nil
@@ -88,8 +90,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := errors.Join(apply.Errors(outcomes), learnErr, reportErr); err != nil {
 		return ctrl.Result{}, err
 	}
-	if refused && (next.LookAgain == 0 || next.LookAgain > afterConflict) {
-		return ctrl.Result{RequeueAfter: afterConflict}, nil
+	lookAgain := soonest(next.LookAgain, untilDeadline(set, status, now))
+	if refused {
+		lookAgain = soonest(lookAgain, afterConflict)
 	}
-	return ctrl.Result{RequeueAfter: next.LookAgain}, nil
+	return ctrl.Result{RequeueAfter: lookAgain}, nil
+}
+
+// soonest is the shorter of two waits, of which 0 is none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

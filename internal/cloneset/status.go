@@ -17,9 +17,8 @@ import (
 )
 
 // report writes the status when anything in it has changed, and then tells people by events what was done.
-func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, outcomes []apply.Outcome) error {
+func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome) error {
 	defer apply.Tell(r.Events, world.Set, outcomes)
-	status := statusOf(world, next, outcomes, r.Clock.Now())
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
 		return nil
 	}
@@ -56,8 +55,8 @@ func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now ti
 		status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
 	}
 	if next.Invalid == nil {
-		wanted := int32(next.Limits.Replicas)                                  //nolint:gosec // an int32 of the spec
-		status.ExpectedUpdatedReplicas = wanted - int32(next.Limits.Partition) //nolint:gosec // at most the replicas
+		wanted := int32(next.Limits.Replicas)
+		status.ExpectedUpdatedReplicas = wanted - int32(next.Limits.Partition)
 		if status.UpdatedReplicas == wanted && status.Replicas == wanted {
 			status.CurrentRevision = status.UpdateRevision
 		}
