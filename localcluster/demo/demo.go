@@ -76,6 +76,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	broken, err := scenario(ctx, s)
+	if ctx.Err() != nil {
+		return errors.New("interrupted; what runs stays up: `make demo` starts afresh, `make down` ends it")
+	}
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 const (
 	// releaseTime bounds every release of the demo.
 	releaseTime = 5 * time.Minute
-	// stillness is how long a held-up release is watched, to see that nothing more is touched.
+	// stillness is how long a release that is held up is watched, to see that nothing more is touched.
 	stillness = 5 * time.Second
 )
 
@@ -33,6 +33,7 @@ type release struct {
 	changed feed.Signal
 	witness *witness
 	set     *kruisev1alpha1.CloneSet
+	shown   *clonesets.View
 	broken  []string
 	// released are the resourceVersions of the set right after each change of its image.
 	released []string
@@ -99,11 +100,12 @@ func (r *release) follow(ctx context.Context, limit time.Duration, enough func(c
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r.space()
-	show := clonesets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: clonesets.FoldAfter}
+	show := clonesets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: clonesets.FoldAfter, Since: r.shown}
 	view, err := show.Follow(ctx, r.watch, r.changed, func(v clonesets.View) bool {
 		return v.Generation >= r.set.Generation && enough(v)
 	})
 	r.space()
+	r.shown = &view
 	return view, err
 }
 
@@ -129,17 +131,9 @@ func (r *release) good(ctx context.Context, image string) error {
 func (r *release) bad(ctx context.Context, image string) error {
 	var held clonesets.View
 	e, err := r.release(ctx, image, func(ctx context.Context) (err error) {
-		held, err = r.follow(ctx, releaseTime, func(v clonesets.View) bool { return v.Phase == clonesets.HeldUp || v.Settled() })
+		held, err = r.follow(ctx, releaseTime, stopped(time.Now))
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("the release has not stopped after %s: %s", releaseTime, held.Headline)
-		}
-		if err != nil {
-			return err
-		}
-		r.say("Watching for %.0f more seconds that nothing else is touched.", stillness.Seconds())
-		held, err = r.follow(ctx, stillness, func(clonesets.View) bool { return false })
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil
 		}
 		return err
 	})
@@ -147,8 +141,11 @@ func (r *release) bad(ctx context.Context, image string) error {
 		return err
 	}
 	touched := e.history.Ever(e.window, func(p *corev1.Pod) bool { return runs(p, image) })
-	r.say("It stopped: %d of %d pods got the broken image, %d are available. It waits because:", len(touched), replicas, held.Available)
-	r.lines(reasons(held))
+	r.say("It stopped: %d of %d pods got the broken image, %d are available; for %.0f seconds nothing else was touched. It waits for:",
+		len(touched), replicas, held.Available, stillness.Seconds())
+	for _, line := range reasons(held) {
+		r.say("  %s", line)
+	}
 	e.took = 0 // most of it was spent on watching that nothing happens
 	a := newAccount(e, replicas, allowance, image)
 	r.lines(a.Lines())
@@ -159,18 +156,33 @@ func (r *release) bad(ctx context.Context, image string) error {
 	return nil
 }
 
-// reasons are what the set and its pods say about why they wait.
+// stopped says that a release has been held up for the time of stillness, or, which must not be, is complete.
+func stopped(now func() time.Time) func(clonesets.View) bool {
+	var since time.Time
+	return func(v clonesets.View) bool {
+		if v.Phase != clonesets.HeldUp {
+			since = time.Time{}
+			return v.Settled()
+		}
+		if since.IsZero() {
+			since = now()
+		}
+		return now().Sub(since) >= stillness
+	}
+}
+
+// reasons are what the set says about why it waits, or its pods when it says nothing.
 func reasons(v clonesets.View) []string {
-	var lines []string
 	for _, c := range v.Conditions {
 		if c.Type == kruisev1alpha1.CloneSetConditionReady && c.Status == corev1.ConditionFalse {
-			lines = append(lines, fmt.Sprintf("  condition %s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message))
+			return []string{fmt.Sprintf("condition %s is %s, %s:", c.Type, c.Status, c.Reason), c.Message}
 		}
 	}
+	var lines []string
 	for _, revision := range v.Revisions {
 		for _, p := range revision.Pods {
 			if p.Why != "" {
-				lines = append(lines, fmt.Sprintf("  pod %s is %s: %s", p.Name, p.State, p.Why))
+				lines = append(lines, fmt.Sprintf("pod %s is %s: %s", p.Name, p.State, p.Why))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"slipway.dev/slipway/internal/cli/live"
 )
@@ -26,7 +27,7 @@ func (n *narrator) begin(format string, args ...any) {
 }
 
 func (n *narrator) say(format string, args ...any) {
-	fmt.Fprintf(n.terminal.Out, "   %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintln(n.terminal.Out, strings.TrimRight("   "+fmt.Sprintf(format, args...), " "))
 }
 
 func (n *narrator) lines(lines []string) {

@@ -25,7 +25,7 @@ type located struct {
 // line for the set and one for each pod that is not available.
 func Changes(before *View, now View) []string {
 	var lines []string
-	if before == nil || before.Phase != now.Phase || (now.Phase != Releasing && before.Headline != now.Headline) {
+	if before == nil || before.Phase != now.Phase || (!now.Phase.counts() && before.Headline != now.Headline) {
 		lines = append(lines, fmt.Sprintf("%s/%s %s", now.Namespace, now.Name, now.Headline))
 	}
 	for _, c := range now.Conditions {
@@ -67,7 +67,7 @@ func change(old located, existed bool, p located, exists bool) string {
 	var line string
 	if old.State != p.State {
 		line = fmt.Sprintf("%s -> %s%s", old.State, p.State, why(p))
-	} else if old.Why != p.Why && p.State != pod.Ready { // a Ready pod counts down
+	} else if old.Why != p.Why && waits(p.State) {
 		line = fmt.Sprintf("%s%s", p.State, why(p))
 	}
 	if old.revision.Hash != p.revision.Hash {
@@ -75,6 +75,22 @@ func change(old located, existed bool, p located, exists bool) string {
 		line = cmp.Or(line, p.State.String()) + ", " + moved
 	}
 	return line
+}
+
+// counts says that the headline of a phase only counts pods, which the lines of the pods tell already.
+func (p Phase) counts() bool {
+	return p == Releasing || p == Recovering || p == Scaling || p == Deleting
+}
+
+// waits says that the reason matters while the state stays; in others it only follows what is going on.
+func waits(s pod.State) bool {
+	switch s {
+	case pod.Pending, pod.NotReady, pod.Failing, pod.Held, pod.Finished:
+		return true
+	case pod.Starting, pod.Draining, pod.Updating, pod.Ready, pod.Available, pod.Terminating:
+		return false
+	}
+	return true
 }
 
 // standing is how a pod is found, empty when there is nothing to say about it.

@@ -62,6 +62,12 @@ func TestChanges(t *testing.T) {
 				corev1.ConditionTrue, "", "patching pod web-p000: denied"),
 			[]string{"default/web condition FailedUpdate is True: patching pod web-p000: denied"},
 		},
+		"a reason that only follows what goes on is no line": {
+			view(newWorld(t, 1).pods("one", 1, updating)),
+			newWorld(t, 1).pods("one", 1, updating, func(b *builders.PodBuilder) {
+				b.With(func(p *corev1.Pod) { p.Status.ContainerStatuses[0].Ready = false })
+			}), nil,
+		},
 		"seconds that pass are no change": {
 			view(newWorld(t, 1, func(b *builders.CloneSetBuilder) { b.MinReadySeconds(400) }).pods("one", 1)),
 			newWorld(t, 1, func(b *builders.CloneSetBuilder) { b.MinReadySeconds(300) }).pods("one", 1), nil,

@@ -29,12 +29,14 @@ type Show struct {
 	Wide bool
 	// Fold is how many pods of one revision are shown; 0 is all.
 	Fold int
+	// Since is what was shown before: without a terminal only what is new since then is told. Nil tells all.
+	Since *View
 }
 
 // Follow shows a set that is watched until enough, which may be nil, says so of what was just shown, and
 // returns that view. Otherwise it ends with the context's error, or with ErrGone when the set is deleted.
 func (s Show) Follow(ctx context.Context, w *Watch, changed feed.Signal, enough func(View) bool) (View, error) {
-	var shown *View
+	shown := s.Since
 	err := live.Show(ctx, s.Terminal, s.Clock, changed, func(now time.Time) (live.Frame, bool, error) {
 		snapshot, found := w.Snapshot()
 		if !found {
