@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cloneset"
+	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/step"
+)
+
+var mutationSeeds = flag.Uint64("mutation-seeds", 400, "within how many stories a mutation must be caught")
+
+// TestMutationsAreCaught puts one fault after the other into planner, apply and freshness, and expects that a story shows it by
+// breaking the rule that the fault offends. A judge that everything passes would prove nothing.
+func TestMutationsAreCaught(t *testing.T) {
+	for sentence, m := range map[string]struct {
+		hooks  Hooks
+		caught []string // what the violation says, one of
+	}{
+		"the planner ignores the partition": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = nil }),
+			[]string{"below partition", "pods of the update revision, with"},
+		},
+		"the planner allows one unavailable pod more": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.UpdateStrategy.MaxUnavailable = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Unavailable + 1)
+			}),
+			[]string{"would be available, with"},
+		},
+		"the planner surges by one pod more": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.UpdateStrategy.MaxSurge = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Surge + 1)
+			}),
+			[]string{"above replicas"},
+		},
+		"the planner never surges": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = nil }),
+			[]string{"pods of old revisions, with partition"}, // where nothing may be unavailable it gets nowhere
+		},
+		"the planner ignores the pause": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Paused = false }),
+			[]string{"paused", "not updated by deletion now"},
+		},
+		"a pod that is being updated in place counts as available": {
+			Hooks{Plan: countingUpdatingAsAvailable}, []string{"would be available, with"},
+		},
+		"a broken release holds its own fix up": {
+			Hooks{Plan: waitingForAllPods}, []string{"pods of old revisions, with partition"},
+		},
+		"the drain is left out": {
+			steps(func(s step.Step) step.Step {
+				if u, is := s.(step.UpdateInPlace); is {
+					u.Drain = nil
+					return u
+				}
+				return s
+			}),
+			[]string{"while the pod is in service"},
+		},
+		"the gate is never opened": {
+			steps(func(s step.Step) step.Step {
+				if _, is := s.(step.SetConditions); is {
+					return nil
+				}
+				return s
+			}),
+			[]string{"is not available"},
+		},
+		"the gate is opened before the node has acted": {
+			Hooks{Plan: openingGates}, []string{"the gate opens"},
+		},
+		"a grace period is cut short": {
+			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan { return plan.Next(withoutGrace(w), now) }},
+			[]string{"the gate opens", "still in a grace period", "runs"},
+		},
+		"history in use is forgotten": {
+			Hooks{Plan: forgettingTooMuch}, []string{"forgotten"},
+		},
+		"writes are not conditional on the version judged": {
+			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
+			[]string{"would be available, with", "the gate opens", "while the pod is in service", "below partition", "the status is not", "generation"},
+		},
+		"freshness never waits": {
+			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
+			[]string{"above replicas", "would be available, with", "of the update revision"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			others := map[string]int{}
+			for seed := uint64(1); seed <= *mutationSeeds; seed++ {
+				err := Run(seed, m.hooks, nil)
+				if err == nil {
+					continue
+				}
+				for _, words := range m.caught {
+					if strings.Contains(err.Error(), words) {
+						t.Logf("seed %d: %v", seed, err)
+						return
+					}
+				}
+				others[err.Error()]++
+			}
+			t.Errorf("no story of %d shows the fault by its rule; it shows by others: %v", *mutationSeeds, others)
+		})
+	}
+}
+
+// planning lets the steps be decided for another spec, and the rest of the plan for the real one.
+func planning(change func(*kruisev1alpha1.CloneSetSpec)) Hooks {
+	return Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+		honest := plan.Next(w, now)
+		w.Set = w.Set.DeepCopy()
+		change(&w.Set.Spec)
+		honest.Steps = plan.Next(w, now).Steps
+		return honest
+	}}
+}
+
+// steps changes the steps of every plan, one by one; nil drops a step.
+func steps(change func(step.Step) step.Step) Hooks {
+	return Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+		p := plan.Next(w, now)
+		var kept []step.Step
+		for _, s := range p.Steps {
+			if s = change(s); s != nil {
+				kept = append(kept, s)
+			}
+		}
+		p.Steps = kept
+		return p
+	}}
+}
+
+func countingUpdatingAsAvailable(w plan.World, now time.Time) plan.Plan {
+	honest := plan.Next(w, now)
+	touched := map[types.UID]bool{}
+	var pods []*corev1.Pod
+	for _, pod := range w.Pods {
+		if gate := condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse {
+			touched[pod.UID] = true
+			pod = pod.DeepCopy()
+			for i := range pod.Status.Conditions {
+				pod.Status.Conditions[i].Status = corev1.ConditionTrue
+			}
+			pod.Annotations = nil
+		}
+		pods = append(pods, pod)
+	}
+	w.Pods = pods
+	var chosen []step.Step
+	for _, s := range plan.Next(w, now).Steps {
+		if t, is := targetOf(s); !is || !touched[t.UID] {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, s := range honest.Steps { // the pods' own affairs go on as they should
+		if t, is := targetOf(s); is && touched[t.UID] {
+			chosen = append(chosen, s)
+		}
+	}
+	honest.Steps = chosen
+	return honest
+}
+
+func targetOf(s step.Step) (step.Target, bool) {
+	switch s := s.(type) {
+	case step.UpdateInPlace:
+		return s.Target, true
+	case step.SetConditions:
+		return s.Target, true
+	case step.DeletePod:
+		return s.Target, true
+	case step.PatchPod:
+		return s.Target, true
+	}
+	return step.Target{}, false
+}
+
+func waitingForAllPods(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	for _, m := range p.Members {
+		if !m.Available {
+			w.Set = w.Set.DeepCopy()
+			w.Set.Spec.UpdateStrategy.Paused = true
+			p.Steps = plan.Next(w, now).Steps
+			return p
+		}
+	}
+	return p
+}
+
+func openingGates(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	busy := map[types.UID]bool{}
+	for _, s := range p.Steps {
+		if t, is := targetOf(s); is {
+			busy[t.UID] = true
+		}
+	}
+	for _, m := range p.Members {
+		if gate := condition(m.Pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse && !busy[m.Pod.UID] {
+			p.Steps = append(p.Steps, step.SetConditions{Because: "of a fault", Target: step.On(m.Pod), Conditions: []corev1.PodCondition{{
+				Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue,
+			}}})
+		}
+	}
+	return p
+}
+
+// withoutGrace forgets what a grace period holds back.
+func withoutGrace(w plan.World) plan.World {
+	var pods []*corev1.Pod
+	for _, pod := range w.Pods {
+		if pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" {
+			pod = pod.DeepCopy()
+			delete(pod.Annotations, kruisev1alpha1.AnnotationInPlaceGrace)
+		}
+		pods = append(pods, pod)
+	}
+	w.Pods = pods
+	return w
+}
+
+func forgettingTooMuch(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	for _, r := range w.Revisions {
+		if r.Name != p.UpdateRevision {
+			p.Steps = append(p.Steps, step.ForgetRevision{Because: "of a fault", Target: step.On(r.Object)})
+		}
+	}
+	return p
+}
+
+// unconditional sends every write without the version that it was decided on.
+type unconditional struct{ client.Client }
+
+func (u unconditional) Delete(ctx context.Context, obj client.Object, _ ...client.DeleteOption) error {
+	return u.Client.Delete(ctx, obj)
+}
+
+func (u unconditional) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	return u.Client.Patch(ctx, obj, withoutVersion(obj, patch), opts...)
+}
+
+func (u unconditional) Status() client.SubResourceWriter {
+	return unconditionalStatus{u.Client.Status()}
+}
+
+type unconditionalStatus struct{ client.SubResourceWriter }
+
+func (u unconditionalStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	return u.SubResourceWriter.Patch(ctx, obj, withoutVersion(obj, patch), opts...)
+}
+
+func withoutVersion(obj client.Object, patch client.Patch) client.Patch {
+	data, err := patch.Data(obj)
+	if err != nil {
+		panic(fmt.Sprintf("making the patch: %v", err))
+	}
+	var content map[string]any
+	if err := json.Unmarshal(data, &content); err != nil {
+		panic(fmt.Sprintf("reading the patch: %v", err))
+	}
+	if meta, has := content["metadata"].(map[string]any); has {
+		delete(meta, "resourceVersion")
+	}
+	if data, err = json.Marshal(content); err != nil {
+		panic(fmt.Sprintf("writing the patch: %v", err))
+	}
+	return client.RawPatch(patch.Type(), data)
+}
