@@ -51,6 +51,7 @@ func (m *managerProcess) start(from func(api.Kind) int) {
 	if m.guarded {
 		m.cache.Guard()
 	}
+	w.judge.begin(m.cache, theSet)
 	m.line = &unreliable{Client: w.server.Client(manager), after: w.judge.look, live: w.judge.readLive, note: func(what string) { w.tell("fault: %s", what) }}
 	next := plan.Next
 	if m.hooks.Plan != nil {

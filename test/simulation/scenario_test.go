@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write the golden transcripts anew")
+
+type spec = kruisev1alpha1.CloneSet
+
+// inPlace is a set that is updated in place where it can be, one pod at a time.
+func inPlace(replicas int32, changes ...func(*spec)) *spec {
+	set := newSet(replicas, Release{App: "v1"})
+	set.Spec.UpdateStrategy.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
+	set.Spec.UpdateStrategy.MaxUnavailable = number(1)
+	for _, change := range changes {
+		change(set)
+	}
+	return set
+}
+
+func image(app string) func(*spec) {
+	return func(s *spec) { s.Spec.Template = Release{App: app}.Template() }
+}
+
+func partition(n int) func(*spec) {
+	return func(s *spec) { s.Spec.UpdateStrategy.Partition = number(n) }
+}
+
+func surge(unavailable, surge int) func(*spec) {
+	return func(s *spec) {
+		s.Spec.UpdateStrategy.MaxUnavailable, s.Spec.UpdateStrategy.MaxSurge = number(unavailable), number(surge)
+	}
+}
+
+func recreate(s *spec) {
+	s.Spec.UpdateStrategy.Type = kruisev1alpha1.ReCreateCloneSetUpdateStrategyType
+}
+
+func all(changes ...func(*spec)) func(*spec) {
+	return func(s *spec) {
+		for _, change := range changes {
+			change(s)
+		}
+	}
+}
+
+// TestRelease tells whole releases. A change of a transcript is a change of behaviour: read the difference as a user would.
+func TestRelease(t *testing.T) {
+	for name, scenario := range map[string]Scenario{
+		"create-five": {Set: inPlace(5)},
+		"in-place": {Set: inPlace(4), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"recreate": {Set: inPlace(3, recreate), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"recreate-with-surge": {Set: inPlace(3, recreate, surge(0, 1)), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"in-place-with-surge-only": {Set: inPlace(3, surge(0, 1)), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"surge-and-unavailable": {Set: inPlace(6, recreate, func(s *spec) {
+			s.Spec.UpdateStrategy.MaxUnavailable, s.Spec.UpdateStrategy.MaxSurge = percent(25), percent(25)
+		}), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"canary-then-all": {Set: inPlace(5), Moments: []Moment{
+			{Says: "releases v2 to one pod", Edit: all(image("v2"), partition(4))},
+			{Says: "is content and lets it go on", Edit: partition(0)},
+		}},
+		"paused": {Set: inPlace(3), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+			{After: 3, Says: "pauses and scales", Edit: func(s *spec) {
+				s.Spec.UpdateStrategy.Paused, s.Spec.Replicas = true, ptr.To[int32](4)
+			}},
+			{Says: "lets it go on", Edit: func(s *spec) { s.Spec.UpdateStrategy.Paused = false }},
+		}},
+		"scale-in-by-cost": {Set: inPlace(4), Moments: []Moment{
+			{Says: "says that the first two pods are worth more", Pods: func(pods []*corev1.Pod) {
+				for _, pod := range pods[:2] {
+					pod.Annotations = merged(pod.Annotations, kruisev1alpha1.AnnotationPodDeletionCost, "100")
+				}
+			}},
+			{Says: "wants two pods", Edit: func(s *spec) { s.Spec.Replicas = ptr.To[int32](2) }},
+		}},
+		"broken-then-fixed": {Set: inPlace(4, func(s *spec) { s.Spec.UpdateStrategy.MaxUnavailable = number(2) }), Moments: []Moment{
+			{Says: "releases a version that never becomes ready", Edit: image("v2-broken")},
+			{Says: "releases the fix", Edit: image("v3")},
+		}},
+		"crashing-then-back": {Set: inPlace(3, recreate), Moments: []Moment{
+			{Says: "releases a version that crashes", Edit: image("v2-crash")},
+			{Says: "rolls back", Edit: image("v1")},
+		}},
+		"missing-image-then-fixed": {Set: inPlace(3), Moments: []Moment{
+			{Says: "releases an image that does not exist", Edit: image("v2-missing")},
+			{Says: "releases the right one", Edit: image("v2")},
+		}},
+		"rollback-in-the-middle": {Set: inPlace(4), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+			{After: 4, Says: "rolls back", Edit: image("v1")},
+		}},
+		"newer-in-the-middle": {Set: inPlace(3), Moments: []Moment{
+			{Says: "releases v2, which is slow", Edit: image("v2-slow-60s")},
+			{After: 2, Says: "releases v3 before v2 runs", Edit: image("v3")},
+		}},
+		"grace-period": {Set: inPlace(2, func(s *spec) {
+			s.Spec.UpdateStrategy.InPlaceUpdateStrategy = &kruisev1alpha1.InPlaceUpdateStrategy{GracePeriodSeconds: 10}
+		}), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"percentages": {Set: inPlace(5, func(s *spec) {
+			s.Spec.UpdateStrategy.MaxUnavailable = percent(33)
+		}), Moments: []Moment{
+			{Says: "releases v2 to a part", Edit: all(image("v2"), func(s *spec) { s.Spec.UpdateStrategy.Partition = percent(50) })},
+		}},
+		"minimum-ready-time": {Set: inPlace(2, func(s *spec) { s.Spec.MinReadySeconds = 5 }), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+		}},
+		"what-cannot-change-in-place": {Set: inPlace(2), Moments: []Moment{
+			{Says: "changes an environment variable", Edit: func(s *spec) { s.Spec.Template = Release{App: "v1", Env: "new"}.Template() }},
+			{Says: "allows only changes in place, and changes it again", Edit: func(s *spec) {
+				s.Spec.UpdateStrategy.Type = kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType
+				s.Spec.Template = Release{App: "v1", Env: "newer"}.Template()
+			}},
+		}},
+		"chosen-pods": {Set: inPlace(3), Moments: []Moment{
+			{Says: "chooses the last pod for deletion", Pods: func(pods []*corev1.Pod) {
+				last := pods[len(pods)-1]
+				last.Labels = merged(last.Labels, kruisev1alpha1.LabelSpecifiedDelete, "true")
+			}},
+		}},
+		"a-label-of-the-template": {Set: inPlace(3), Moments: []Moment{
+			{Says: "changes a label", Edit: func(s *spec) { s.Spec.Template = Release{App: "v1", Label: "stable"}.Template() }},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Tell(scenario)
+			if err != nil {
+				t.Errorf("%v\n%s", err, got)
+			}
+			path := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatalf("no transcript yet: run go test -update: %v", err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("the release went another way (-golden +now; go test -update accepts it):\n%s", diff)
+			}
+		})
+	}
+}
