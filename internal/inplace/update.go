@@ -56,6 +56,7 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 			return step.UpdateInPlace{}, err
 		}
 		update.Grace = grace
+		record.UpdateTimestamp = metav1.NewTime(now.UTC().Add(time.Second - 1).Truncate(time.Second)) // rounded up: the grace begins there and must not be shorter
 		record.UpdateImages = true
 		record.note(p, before, nil)
 	} else {

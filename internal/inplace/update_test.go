@@ -208,6 +208,20 @@ func TestAGracePeriodHoldsTheChangeBack(t *testing.T) {
 	}
 }
 
+// The record counts whole seconds. Cut off, the moment of the drain would lie in the past, and the pod would
+// get up to a second less than it was promised.
+func TestAGracePeriodIsNeverShorterThanAskedFor(t *testing.T) {
+	p := running()
+	drained := noon.Add(999 * time.Millisecond)
+	take(p, begin(t, p, imageTo("app:v2"), "web-b", 3*time.Second, drained))
+	if got := progress(t, p, drained.Add(3*time.Second-time.Millisecond)); got.GraceLeft == 0 {
+		t.Error("the grace period of 3 seconds is over after 2.999")
+	}
+	if got := progress(t, p, drained.Add(4*time.Second)); got.GraceLeft != 0 {
+		t.Errorf("%s are left of 3 seconds after 4", got.GraceLeft)
+	}
+}
+
 func TestANewerVersionInTheGracePeriodTakesTheHeldPartAlong(t *testing.T) {
 	p := running()
 	d := imageTo("app:v2")
