@@ -15,7 +15,7 @@ import (
 // Sighting is one state of one pod.
 type Sighting struct {
 	// Version is the pod's resourceVersion, which orders all states of all pods.
-	// 0 means unknown: the sighting then keeps its place behind the one before it.
+	// 0 means unknown, as for a removal: the sighting then comes right behind the newest one before it.
 	Version uint64
 	// At is when the state was seen; it only decides whether minReadySeconds have passed.
 	At        time.Time
@@ -66,7 +66,7 @@ func NewHistory(owner types.UID, seen []Sighting) *History {
 	var last uint64
 	for i := range ordered {
 		if ordered[i].Version == 0 {
-			ordered[i].Version = last
+			ordered[i].Version = last + 1
 		}
 		last = max(last, ordered[i].Version)
 	}

@@ -3,6 +3,8 @@
 package audit
 
 import (
+	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -253,4 +255,37 @@ func TestHistoryDoesNotDependOnTheOrderOfLines(t *testing.T) {
 			t.Fatalf("moments (-in order +shuffled):\n%s", diff)
 		}
 	})
+}
+
+// The log of four pods of a real API server: created, then updated in place, one removed at the end. Its lines
+// are not in the order of the states.
+func TestARealRelease(t *testing.T) {
+	writes, _, err := ReadFile(filepath.Join("testdata", "release.log"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := Sightings(writes)
+	owner := seen[0].Pod.OwnerReferences[0].UID
+	h := NewHistory(owner, seen)
+	release := Window{From: 390, To: 452} // the version of the set with the new image, and of the last pod's return
+	moments := h.Moments(release, 0)
+	if worst, at := Worst(moments, 4); worst != 3 || at.Version != 395 {
+		t.Errorf("worst: %d unavailable at version %d, want 3 at 395", worst, at.Version)
+	}
+	if len(moments) != 29 || MostPods(moments) != 4 {
+		t.Errorf("%d moments, most pods %d; want 29 and 4", len(moments), MostPods(moments))
+	}
+	want := []string{"web-26w5x", "web-6vngk", "web-7c5nl", "web-8sbpk"}
+	if diff := cmp.Diff(want, Kept(h.At(release.From), h.At(release.To))); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if got := len(h.At(0)); got != 3 {
+		t.Errorf("%d pods at the end, want 3: one was deleted", got)
+	}
+	tally := Count(slices.DeleteFunc(writes, func(w Write) bool { return !w.Accepted() }), "slipway-manager")
+	for _, name := range want {
+		if diff := cmp.Diff(map[Kind]int{{Verb: "create"}: 1, {Verb: "patch", Subresource: "status"}: 3, {Verb: "patch"}: 1}, tally[name]); diff != "" {
+			t.Errorf("writes to %s (-want +got):\n%s", name, diff)
+		}
+	}
 }
