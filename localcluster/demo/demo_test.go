@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demo
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/clonesets"
+	"slipway.dev/slipway/internal/cli/live"
+	"slipway.dev/slipway/internal/pod"
+)
+
+func TestMain(m *testing.M) {
+	for _, add := range []func() error{
+		func() error { return apiextensionsv1.AddToScheme(scheme.Scheme) },
+		func() error { return kruisev1alpha1.AddToScheme(scheme.Scheme) },
+	} {
+		if err := add(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestStopped(t *testing.T) {
+	at := time.Unix(0, 0)
+	look := stopped(func() time.Time { return at })
+	for _, step := range []struct {
+		sentence string
+		phase    clonesets.Phase
+		after    time.Duration
+		want     bool
+	}{
+		{"going on is not stopped", clonesets.Releasing, 0, false},
+		{"held up is not at once stopped", clonesets.HeldUp, 0, false},
+		{"nor a little later", clonesets.HeldUp, stillness - 1, false},
+		{"if it goes on", clonesets.Releasing, 1, false},
+		{"the time counts anew", clonesets.HeldUp, stillness, false},
+		{"until it was still for long enough", clonesets.HeldUp, stillness, true},
+		{"a complete release will not stop any more", clonesets.Complete, 0, true},
+	} {
+		at = at.Add(step.after)
+		if got := look(clonesets.View{Phase: step.phase}); got != step.want {
+			t.Errorf("%s: stopped is %t", step.sentence, got)
+		}
+	}
+}
+
+func TestReasons(t *testing.T) {
+	pods := []clonesets.Revision{{Pods: []clonesets.Pod{{Name: "web-a", State: pod.NotReady, Why: "container app is not ready"}, {Name: "web-b"}}}}
+	for sentence, test := range map[string]struct {
+		view clonesets.View
+		want []string
+	}{
+		"the set's own condition comes first": {
+			clonesets.View{Revisions: pods, Conditions: []kruisev1alpha1.CloneSetCondition{{
+				Type: kruisev1alpha1.CloneSetConditionReady, Status: corev1.ConditionFalse, Reason: "WaitingForPods", Message: "waiting for pod web-a"}}},
+			[]string{"condition Ready is False, WaitingForPods:", "waiting for pod web-a"},
+		},
+		"without one the pods are asked": {clonesets.View{Revisions: pods}, []string{"pod web-a is NotReady: container app is not ready"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, reasons(test.view)); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheManifestIsReadWhole(t *testing.T) {
+	objects, err := readManifest(filepath.Join("..", "..", "config", "install.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, o := range objects {
+		kinds[o.GetKind()]++
+		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crdName && o.GetLabels()[partOf] != "slipway" {
+			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", crdName)
+		}
+	}
+	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Deployment"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no %s in the manifest: %v", kind, kinds)
+		}
+	}
+}
+
+func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
+	crd := func(labels map[string]string) client.Object {
+		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName, Labels: labels}}
+	}
+	for sentence, test := range map[string]struct {
+		there  []client.Object
+		refuse bool
+	}{
+		"nothing is there":     {},
+		"ours is there":        {there: []client.Object{crd(map[string]string{partOf: "slipway"})}},
+		"another one is there": {there: []client.Object{crd(nil)}, refuse: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			err := foreignAPI(t.Context(), fake.NewClientBuilder().WithObjects(test.there...).Build())
+			if (err != nil) != test.refuse {
+				t.Errorf("error %v, refused %t wanted", err, test.refuse)
+			}
+		})
+	}
+}
+
+func TestResetRemovesWhatAnEarlierDemoLeft(t *testing.T) {
+	for sentence, there := range map[string][]client.Object{
+		"nothing is there":        nil,
+		"an earlier set is there": {workload(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithObjects(there...).Build()
+			if err := reset(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			var sets kruisev1alpha1.CloneSetList
+			if err := c.List(t.Context(), &sets); err != nil || len(sets.Items) != 0 {
+				t.Errorf("%d sets are left, error %v", len(sets.Items), err)
+			}
+			if err := c.Create(t.Context(), workload()); err != nil {
+				t.Error(err)
+			}
+			set, err := setImage(t.Context(), c, "app:2")
+			if err != nil || set.Spec.Template.Spec.Containers[0].Image != "app:2" || set.ResourceVersion == "" {
+				t.Errorf("set %v, error %v after the change of the image", set, err)
+			}
+		})
+	}
+}
+
+func TestTheManagerIsWaitedFor(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	if err := waitReady(t.Context(), server.URL, nil); err != nil || asked != 3 {
+		t.Errorf("error %v after %d questions, want none after 3", err, asked)
+	}
+	ended := make(chan struct{})
+	close(ended)
+	asked = -1000
+	if err := waitReady(t.Context(), server.URL, ended); err == nil {
+		t.Error("a manager that has ended is waited for")
+	}
+}
+
+func TestUnknownScenario(t *testing.T) {
+	err := Run(context.Background(), Options{Scenario: "none"})
+	if err == nil || !strings.Contains(err.Error(), "only: inplace") {
+		t.Errorf("error %v, want one that names the scenarios", err)
+	}
+}
+
+func TestNarrator(t *testing.T) {
+	var out bytes.Buffer
+	n := narrator{terminal: live.Terminal{Out: &out}}
+	n.begin("A %s", "cluster")
+	n.say("")
+	if _, err := n.aside().Write([]byte("one\n\ntwo")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("\n1. A cluster\n\n   one\n\n   two", out.String()); diff != "" {
+		t.Errorf("story (-want +got):\n%s", diff)
+	}
+}
