@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var (
@@ -50,4 +52,14 @@ func lastLines(seed uint64, hooks Hooks, count int) string {
 		lines = append([]string{fmt.Sprintf("(%d lines before)", left)}, lines[left:]...)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// A seed that tells another story each time would be of no use to anybody.
+func TestTheSameSeedTellsTheSameStory(t *testing.T) {
+	for seed := range uint64(20) {
+		first, second := lastLines(seed, Hooks{}, 1<<20), lastLines(seed, Hooks{}, 1<<20)
+		if diff := cmp.Diff(strings.Split(first, "\n"), strings.Split(second, "\n")); diff != "" {
+			t.Errorf("seed %d tells two stories (-first +second):\n%s", seed, diff)
+		}
+	}
 }

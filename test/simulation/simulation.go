@@ -49,7 +49,7 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	s := &simulation{world: w}
 	s.weights = drawWeights(s.random)
 	s.edits, s.misfortunes, s.deaths = 2+s.random.IntN(7), s.random.IntN(6), max(s.random.IntN(6)-2, 0)
-	s.model = drawModel(s.random)
+	s.model, s.latency = drawModel(s.random), []int{0, 10, 40}[s.random.IntN(3)]
 	s.manager.guarded = seed%50 == 0
 	first := Release{App: "v1"}
 	if s.random.IntN(3) == 0 {

@@ -32,6 +32,7 @@ type world struct {
 	judge   *judge
 	manager *managerProcess
 	model   node.Model
+	latency int // of 100 reports of nodes are written late, when the pod may have changed
 	kubelet map[types.UID]*kubelet
 	noticed int // how much of the log the kubelets and the owner mapping have noticed
 	tell    func(format string, args ...any)
@@ -40,6 +41,7 @@ type world struct {
 // kubelet is what a node knows about one of its pods beyond the pod itself.
 type kubelet struct {
 	busy bool      // something has changed: the model must be asked
+	late []byte    // a report that was made earlier and is not written yet, as a patch
 	wake time.Time // when the model asked to be asked again; zero for never
 }
 
@@ -143,10 +145,21 @@ func seconds(d time.Duration) time.Duration {
 // stepNode lets the kubelet of a pod look at it once.
 func (w *world) stepNode(pod *corev1.Pod) {
 	k := w.kubelet[pod.UID]
+	if k.late != nil {
+		w.reportLate(pod, k)
+		return
+	}
 	k.busy, k.wake = false, time.Time{}
 	out := w.model.Next(pod, w.clock.Now())
 	key := client.ObjectKeyFromObject(pod)
 	switch {
+	case out.Status != nil && w.random.IntN(100) < w.latency:
+		patch, err := node.Patch(pod, out.Status)
+		if err != nil {
+			panic(fmt.Sprintf("the node's report cannot be made: %v", err))
+		}
+		k.late, k.busy = patch, true
+		return
 	case out.Gone:
 		var now int64
 		if err := w.server.Delete("node", api.Pods, key, &now, &metav1.Preconditions{UID: &pod.UID}); err != nil {
@@ -165,6 +178,16 @@ func (w *world) stepNode(pod *corev1.Pod) {
 			k.wake = w.clock.Now().Add(seconds(out.LookAgain))
 		}
 	}
+}
+
+// reportLate writes what the kubelet saw some time ago. Like a real one, it names only what it has changed.
+func (w *world) reportLate(pod *corev1.Pod, k *kubelet) {
+	patch := k.late
+	k.late, k.busy = nil, true
+	stored, err := w.server.Patch("node", api.Pods, client.ObjectKeyFromObject(pod), api.Status, types.StrategicMergePatchType, patch)
+	w.must(stored, err)
+	w.tell("node: %s, late: %s", pod.Name, lastStory(&stored.(*corev1.Pod).Status))
+	w.notice()
 }
 
 // lastStory is a container state in a few words.

@@ -13,6 +13,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
 // Patch applies a JSON merge patch or, to the built-in kinds, a strategic merge patch. A resource version inside the
@@ -24,11 +26,29 @@ func (s *Server) Patch(actor string, kind Kind, key types.NamespacedName, sub Su
 	if !exists {
 		return nil, apierrors.NewNotFound(kind.resource(), key.Name)
 	}
-	after, err := patched(kind, before, patchType, data)
+	after, err := patched(kind, touched(sub, before), patchType, data)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("patching %s %s: %v", kind, key, err))
 	}
 	return s.replace(actor, kind, sub, before, after)
+}
+
+// touched is the object without the part that the subresource cannot change and that replace restores: to convert that part to
+// JSON and back would cost most of the time of a simulation.
+func touched(sub Subresource, before client.Object) client.Object {
+	switch o := before.(type) {
+	case *kruisev1alpha1.CloneSet:
+		if sub == Status {
+			return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *corev1.Pod:
+		if sub == Status {
+			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &corev1.Pod{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	}
+	return before
 }
 
 func patched(kind Kind, before client.Object, patchType types.PatchType, data []byte) (client.Object, error) {
