@@ -29,7 +29,11 @@ type Plane struct {
 	Binaries string
 
 	environment *envtest.Environment
+	clients     []func()
 }
+
+// Before has stop called before the plane stops. Use it for clients that watch: the API server waits for them to end.
+func (p *Plane) Before(stop func()) { p.clients = append(p.clients, stop) }
 
 // Start runs a plane with the CRDs of config/crd. It fails when the binaries have not been built, and then says how to
 // build them. The caller stops the plane.
@@ -59,6 +63,9 @@ func Start() (*Plane, error) {
 
 // Stop ends both processes and removes their data.
 func (p *Plane) Stop() error {
+	for _, stop := range p.clients {
+		stop()
+	}
 	if err := p.environment.Stop(); err != nil {
 		return fmt.Errorf("stopping the control plane: %w", err)
 	}
