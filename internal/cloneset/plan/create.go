@@ -79,6 +79,9 @@ func (p *pass) newNames() *names {
 	for _, existing := range p.world.Pods {
 		used[existing.Name] = true
 	}
+	for _, doomed := range p.world.Set.Spec.ScaleStrategy.PodsToDelete {
+		used[doomed] = true // a new pod of that name would be chosen for deletion at once
+	}
 	return &names{set: p.world.Set, used: used}
 }
 
