@@ -32,7 +32,7 @@ var (
 	releaseColumns = []column{
 		{"wall s", wallSeconds, 1}, {"CPU s", cpuTime, 2}, {"CPU s/1000", cpuPer1000, 2}, {"peak MB", peakMB, 1},
 		{"writes", allWrites, 0}, {"writes/pod", writesPerPod, 2}, {"409 %", conflictShare, 2},
-		{"reads", allReads, 0}, {"node writes", nodeWrites, 0}, {"pods kept", keptPods, 0},
+		{"reads", allReads, 0}, {"node writes", nodeWrites, 0}, {"pods kept", keptPods, 0}, {"load before", loadBefore, 1},
 	}
 	ceilingColumns = []column{
 		{"creates/s", createRate, 0}, {"status patches/s", statusRate, 0}, {"image patches/s", imageRate, 0}, {"deletes/s", deleteRate, 0},
