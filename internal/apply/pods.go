@@ -105,18 +105,17 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 	return step.On(pod), nil
 }
 
-// updateInPlace drains and then patches. The patch is conditional on the very version that the drain
-// made, so the containers never change unless the server has taken the pod out of service before.
-func (a *Applier) updateInPlace(ctx context.Context, owner types.UID, s step.UpdateInPlace) error {
-	at := s.Target
-	if len(s.Drain) > 0 {
-		drained, err := a.patchConditions(ctx, owner, at, s.Drain)
+// changePod writes conditions and then patches. The patch is conditional on the very version that the
+// conditions led to, so containers never change unless the server has taken the pod out of service before.
+func (a *Applier) changePod(ctx context.Context, owner types.UID, at step.Target, conditions []corev1.PodCondition, patch step.Patch) error {
+	if len(conditions) > 0 {
+		changed, err := a.patchConditions(ctx, owner, at, conditions)
 		if err != nil {
 			return err
 		}
-		at = drained
+		at = changed
 	}
-	return a.patchPod(ctx, owner, at, s.Patch)
+	return a.patchPod(ctx, owner, at, patch)
 }
 
 func podAt(t step.Target) *corev1.Pod { return &corev1.Pod{ObjectMeta: metaAt(t)} }

@@ -82,7 +82,10 @@ func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
 		return fmt.Sprintf("container %s: the node has not started it with image %s", name, c.Image)
 	}
 	started := status.State.Running != nil && last.StartedAt != nil && last.StartedAt.Before(&status.State.Running.StartedAt)
-	if status.ImageID != last.ImageID || named || observed && started {
+	// A container that had not been started has no old digest to differ from: its first report may come
+	// from a node that has not seen the change yet.
+	digest := last.ImageID != "" && status.ImageID != last.ImageID
+	if digest || named || observed && started {
 		return ""
 	}
 	return fmt.Sprintf("container %s: it was restarted, but not with image %s", name, c.Image)

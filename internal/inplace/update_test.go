@@ -153,6 +153,21 @@ func TestWhatTheNodeReportsEndsTheUpdate(t *testing.T) {
 	}
 }
 
+// A pod that is updated before its first start may still be started by a node that has not seen the change.
+func TestTheFirstStartCountsOnlyWithTheNewImage(t *testing.T) {
+	p := running()
+	p.Status.ContainerStatuses = nil
+	take(p, begin(t, p, imageTo("app:v2"), "web-b", 0, noon))
+	report(p, "sim://1", imageID, "app:v1", noon)
+	if got := progress(t, p, noon); got.Finished {
+		t.Error("the old version, started late, counts as the new one")
+	}
+	report(p, "sim://2", "sha256:v2", "app:v2", noon.Add(time.Second))
+	if got := progress(t, p, noon); !got.Finished {
+		t.Errorf("not finished although the new version runs: %s", got.Waiting)
+	}
+}
+
 func TestGoingBackBeforeTheNodeActedNeedsNoRestart(t *testing.T) {
 	p := running()
 	take(p, begin(t, p, imageTo("app:v2"), "web-b", 0, noon))

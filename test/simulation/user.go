@@ -201,6 +201,7 @@ func (s *simulation) disturbPod(pod *corev1.Pod) {
 			o.(*corev1.Pod).Status.Phase = corev1.PodFailed
 			o.(*corev1.Pod).Status.Reason = "Evicted"
 		}))
+		s.kubelet[pod.UID].late = nil // the eviction is the kubelet's own doing
 		s.tell("node: evicts %s", pod.Name)
 	case n < 8:
 		s.label(pod, kruisev1alpha1.LabelSpecifiedDelete, "true")

@@ -28,13 +28,7 @@ func Changes(before *View, now View) []string {
 	if before == nil || before.Phase != now.Phase || (!now.Phase.counts() && before.Headline != now.Headline) {
 		lines = append(lines, fmt.Sprintf("%s/%s %s", now.Namespace, now.Name, now.Headline))
 	}
-	for _, c := range now.Conditions {
-		if trouble(c) && c.Message != now.Headline && (before == nil || !slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
-			return old.Type == c.Type && old.Status == c.Status && old.Message == c.Message
-		})) {
-			lines = append(lines, fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message)))
-		}
-	}
+	lines = append(lines, newTrouble(before, now)...)
 	was, is := map[string]located{}, now.podsByName()
 	if before != nil {
 		was = before.podsByName()
@@ -50,6 +44,20 @@ func Changes(before *View, now View) []string {
 		}
 		if line != "" {
 			lines = append(lines, name+" "+line)
+		}
+	}
+	return lines
+}
+
+// newTrouble tells the conditions that need a person and did not say so before.
+func newTrouble(before *View, now View) []string {
+	var lines []string
+	for _, c := range now.Conditions {
+		known := before != nil && slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
+			return old.Type == c.Type && old.Status == c.Status && old.Message == c.Message
+		})
+		if trouble(c) && !known && c.Message != now.Headline {
+			lines = append(lines, fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message)))
 		}
 	}
 	return lines

@@ -150,14 +150,14 @@ func (r Revision) role() string {
 
 func (r Revision) node(wide bool) tree.Node {
 	heading := []tree.Span{{Text: r.title(), Tone: tree.Strong}, {Text: " (" + r.role() + ")", Tone: tree.Faint}}
-	if len(r.Images) > 0 {
+	counts := count(len(r.Pods), "pod")
+	if len(r.Pods) > 0 {
+		counts += fmt.Sprintf(", %d available", r.Available)
+	}
+	heading = append(heading, tree.Span{Text: "  " + counts, Tone: tree.Faint})
+	if len(r.Images) > 0 { // last, since images are long and may be cut
 		heading = append(heading, tree.Span{Text: "  " + join(r.Images)})
 	}
-	available := ""
-	if len(r.Pods) > 0 {
-		available = fmt.Sprintf(", %d available", r.Available)
-	}
-	heading = append(heading, tree.Span{Text: "  " + count(len(r.Pods), "pod") + available, Tone: tree.Faint})
 	node := tree.Node{Heading: heading}
 	for _, p := range r.Pods {
 		node.Children = append(node.Children, p.node(wide))

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/audit"
+)
+
+// auditLog is what the API server has written down so far.
+type auditLog struct {
+	path   string
+	offset int64
+	// pods are all writes of pods.
+	pods []audit.Write
+	// writes are all writes of anything, in words, by the manager.
+	writes []managerWrite
+}
+
+// managerWrite is one write of the manager: to what, and what it was, such as "patch clonesets/status web".
+type managerWrite struct{ namespace, what string }
+
+// read reads what has been written since the last call.
+func (l *auditLog) read() {
+	GinkgoHelper()
+	file, err := os.Open(l.path)
+	Expect(err).NotTo(HaveOccurred())
+	defer file.Close()
+	_, err = file.Seek(l.offset, io.SeekStart)
+	Expect(err).NotTo(HaveOccurred())
+	content, err := io.ReadAll(file)
+	Expect(err).NotTo(HaveOccurred())
+	pods, used, err := audit.Read(bytes.NewReader(content))
+	Expect(err).NotTo(HaveOccurred())
+	l.offset += used
+	l.pods = append(l.pods, pods...)
+	for line := range bytes.Lines(content[:used]) {
+		var event struct {
+			Stage     auditv1.Stage
+			Verb      string
+			UserAgent string
+			ObjectRef auditv1.ObjectReference
+		}
+		Expect(json.Unmarshal(line, &event)).To(Succeed())
+		if event.Stage != auditv1.StageResponseComplete || audit.Product(event.UserAgent) != managerName {
+			continue
+		}
+		what := event.ObjectRef.Resource
+		if event.ObjectRef.Subresource != "" {
+			what += "/" + event.ObjectRef.Subresource
+		}
+		l.writes = append(l.writes, managerWrite{event.ObjectRef.Namespace, fmt.Sprintf("%s %s %s", event.Verb, what, event.ObjectRef.Name)})
+	}
+}
+
+// chapter is a part of the history of one set: from one moment to as far as the log is written.
+type chapter struct {
+	set *kruisev1alpha1.CloneSet
+	// from is the last version of a pod before the chapter. before are the pods as they were then.
+	from   uint64
+	before map[string]*corev1.Pod
+	// pods and writes are where the chapter begins in the log.
+	pods, writes int
+}
+
+// beginning is the chapter of everything that ever happens to the set.
+func beginning(set *kruisev1alpha1.CloneSet) *chapter { return &chapter{set: set} }
+
+// history is what the log tells of the set's pods, up to now. It waits until the log tells all, since the API
+// server answers a request before it writes it down.
+func history(set *kruisev1alpha1.CloneSet) *audit.History {
+	GinkgoHelper()
+	var told *audit.History
+	Eventually(func(g Gomega) {
+		live := map[string]string{}
+		for _, pod := range podsOf(set) {
+			live[pod.Name] = pod.ResourceVersion
+		}
+		cluster.audit.read()
+		told = audit.NewHistory(set.UID, audit.Sightings(in(cluster.audit.pods, set.Namespace)))
+		logged := map[string]string{}
+		for name, pod := range told.At(0) {
+			logged[name] = pod.ResourceVersion
+		}
+		g.Expect(logged).To(Equal(live), "the pods that the audit log tells of")
+	}).Should(Succeed())
+	return told
+}
+
+// from begins a chapter now.
+func from(set *kruisev1alpha1.CloneSet) *chapter {
+	GinkgoHelper()
+	told := history(set)
+	moments := told.Moments(audit.Window{}, 0)
+	return &chapter{
+		set: set, from: moments[len(moments)-1].Version, before: told.At(0),
+		pods: len(cluster.audit.pods), writes: len(cluster.audit.writes),
+	}
+}
+
+// verdict is how a chapter went.
+type verdict struct {
+	// unavailable is the most of the replicas at any moment; pods the most that existed.
+	unavailable, pods int
+	// kept are the names of the pods that have the UID and IP of the beginning.
+	kept []string
+}
+
+// judge judges the chapter up to now, with replicas being what was wanted all the time.
+func (c *chapter) judge(replicas int) verdict {
+	GinkgoHelper()
+	told := history(c.set)
+	moments := told.Moments(audit.Window{From: c.from}, 0)
+	unavailable, _ := audit.Worst(moments, replicas)
+	return verdict{unavailable: unavailable, pods: audit.MostPods(moments), kept: audit.Kept(c.before, told.At(0))}
+}
+
+// podWrites counts the manager's writes to pods in the chapter, also those that were refused.
+func (c *chapter) podWrites() audit.Tally {
+	GinkgoHelper()
+	history(c.set)
+	return audit.Count(in(cluster.audit.pods[c.pods:], c.set.Namespace), managerName)
+}
+
+// acceptedPodWrites counts those that changed something.
+func (c *chapter) acceptedPodWrites() audit.Tally {
+	GinkgoHelper()
+	history(c.set)
+	accepted := slices.DeleteFunc(in(cluster.audit.pods[c.pods:], c.set.Namespace), func(w audit.Write) bool { return !w.Accepted() })
+	return audit.Count(accepted, managerName)
+}
+
+// byKind adds the writes of all pods up.
+func byKind(tally audit.Tally) map[audit.Kind]int {
+	sum := map[audit.Kind]int{}
+	for _, kinds := range tally {
+		for kind, n := range kinds {
+			sum[kind] += n
+		}
+	}
+	return sum
+}
+
+// managerWrites are all writes of the manager in the chapter, in words.
+func (c *chapter) managerWrites() []string {
+	GinkgoHelper()
+	cluster.audit.read()
+	var words []string
+	for _, write := range cluster.audit.writes[c.writes:] {
+		if write.namespace == c.set.Namespace {
+			words = append(words, write.what)
+		}
+	}
+	return words
+}
+
+// names of the pods at the beginning, sorted.
+func (c *chapter) names() []string { return slices.Sorted(maps.Keys(c.before)) }
+
+func in(writes []audit.Write, namespace string) []audit.Write {
+	var those []audit.Write
+	for _, write := range writes {
+		if write.Namespace == namespace {
+			those = append(those, write)
+		}
+	}
+	return those
+}

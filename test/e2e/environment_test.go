@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/localcluster"
+	"slipway.dev/slipway/localcluster/nodes"
+)
+
+// systemNamespace and managerName are what config/install.yaml calls the manager's place and everything of it.
+const (
+	systemNamespace = "slipway-system"
+	managerName     = "slipway-manager"
+)
+
+// environment is the cluster with everything in it.
+type environment struct {
+	// repository is where the code under test stands. root is where the cluster stands.
+	repository, root string
+	// Client is the user's: it never is the manager's.
+	client.Client
+	manager *manager
+	audit   *auditLog
+}
+
+// newEnvironment makes a root that the cluster can live in: it shares with the repository what does not change.
+func newEnvironment() *environment {
+	GinkgoHelper()
+	repository, err := localcluster.FindRoot(".")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.MkdirAll(filepath.Join(repository, "bin"), 0o755)).To(Succeed())
+	root, err := os.MkdirTemp("", "slipway-e2e-")
+	Expect(err).NotTo(HaveOccurred())
+	e := &environment{repository: repository, root: root}
+	DeferCleanup(func() {
+		if !failed() {
+			Expect(os.RemoveAll(root)).To(Succeed())
+		}
+	})
+	for _, shared := range []string{"bin", "hack", "go.mod"} {
+		Expect(os.Symlink(filepath.Join(repository, shared), filepath.Join(root, shared))).To(Succeed())
+	}
+	return e
+}
+
+// failed tells whether anything failed so far.
+func failed() bool { return anyFailed || CurrentSpecReport().Failed() }
+
+var anyFailed bool
+
+var _ = ReportAfterEach(func(report SpecReport) { anyFailed = anyFailed || report.Failed() })
+
+func (e *environment) program(name string) string { return filepath.Join(e.root, "programs", name) }
+
+// build makes the programs from the code as it is now.
+func (e *environment) build(ctx context.Context) {
+	GinkgoHelper()
+	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway-manager")
+	cmd.Dir = e.repository
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does, so that nothing is compiled twice
+	output, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "building the programs: %s", output)
+}
+
+func (e *environment) up(ctx context.Context) {
+	GinkgoHelper()
+	settings := nodes.Defaults()
+	settings.StartDelay, settings.RestartDelay = 500*time.Millisecond, 500*time.Millisecond
+	DeferCleanup(func() {
+		Expect(localcluster.Down(e.root, failed(), GinkgoWriter)).To(Succeed())
+	})
+	Expect(localcluster.Up(ctx, localcluster.Options{
+		Root: e.root, Nodes: &settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+	})).To(Succeed())
+
+	config, err := localcluster.ClientConfig(e.root)
+	Expect(err).NotTo(HaveOccurred())
+	config.QPS, config.UserAgent = -1, "slipway-e2e"
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(kruisev1alpha1.AddToScheme(scheme)).To(Succeed())
+	e.Client, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
+}
+
+// install installs Slipway as a user does. The Deployment's pods run on simulated nodes, which means that
+// they do nothing; the manager that works is a process here, with their service account.
+func (e *environment) install(ctx context.Context) {
+	GinkgoHelper()
+	e.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(e.repository, "config", "install.yaml"))
+	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io")
+
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: managerName}}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}
+	Expect(e.SubResource("token").Create(ctx, account, token)).To(Succeed())
+	config, err := clientcmd.LoadFromFile(localcluster.KubeconfigPath(e.root))
+	Expect(err).NotTo(HaveOccurred())
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{managerName: {Token: token.Status.Token}}
+	config.Contexts[config.CurrentContext].AuthInfo = managerName
+	kubeconfig := filepath.Join(e.root, "manager.kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
+
+	e.manager = &manager{program: e.program("slipway-manager"), kubeconfig: kubeconfig, log: filepath.Join(e.root, "manager.log")}
+	DeferCleanup(e.manager.stop)
+}
+
+// kubectl runs kubectl as the user and returns what it printed.
+func (e *environment) kubectl(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, filepath.Join(e.root, "bin", "k8s", "kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+localcluster.KubeconfigPath(e.root), "HOME="+e.root)
+	output, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "kubectl %v: %s", args, output)
+	return string(output)
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/builders"
+)
+
+const (
+	kills = 50
+	// longestLife is the most that a manager gets to work between its start and its end.
+	longestLife = 1500 * time.Millisecond
+)
+
+// victim is a set that is released all the time, and what it allows.
+type victim struct {
+	set                                  *kruisev1alpha1.CloneSet
+	replicas, maxUnavailable, surge, due int
+	chapter                              *chapter
+}
+
+var _ = Describe("A manager that is killed again and again", Serial, func() {
+	It("finishes, and keeps to the allowances all the time", func(ctx SpecContext) {
+		seed := uint64(GinkgoRandomSeed())
+		say("seed %d (repeat with -ginkgo.seed)", seed)
+		random := rand.New(rand.NewPCG(seed, kills))
+
+		victims := []*victim{
+			{replicas: 20, maxUnavailable: 2, set: create(builders.CloneSet("inplace").Replicas(20).InPlace().MaxUnavailable("2"))},
+			{replicas: 8, maxUnavailable: 2, set: create(builders.CloneSet("grace").Replicas(8).InPlace().MaxUnavailable("2").Grace(1))},
+			{replicas: 8, maxUnavailable: 1, surge: 1, set: create(builders.CloneSet("recreate").Replicas(8).MaxUnavailable("1").MaxSurge("1"))},
+		}
+		for _, v := range victims {
+			settle(v.set)
+			v.chapter, v.due = from(v.set), 1
+		}
+		cluster.manager.stop()
+		DeferCleanup(func() {
+			cluster.manager.kill()
+			cluster.manager.start()
+		})
+
+		inFlight, ended := 0, 0
+		for n := range kills {
+			for _, v := range victims {
+				v.keepReleasing(random)
+			}
+			startForAWhile(ctx, n%2 == 1)
+			life := time.Duration(random.Int64N(int64(longestLife)))
+			select {
+			case <-time.After(life):
+				cluster.manager.kill()
+			case <-cluster.manager.ended: // it lost its lease; it has to start again in any case
+				ended++
+			}
+			for _, v := range victims {
+				inFlight += v.outOfService()
+			}
+		}
+		say("%d kills, %d more ends by itself; on average %.1f pods were out of service at a kill", kills-ended, ended, float64(inFlight)/kills)
+
+		cluster.manager.start()
+		for _, v := range victims {
+			settle(v.set)
+			Expect(running(v.set, v.version())).To(Equal(v.replicas))
+			verdict := v.chapter.judge(v.replicas)
+			Expect(verdict.unavailable).To(BeNumerically("<=", v.maxUnavailable), "unavailable pods of %s at the worst moment", v.set.Name)
+			Expect(beginning(v.set).judge(v.replicas).pods).To(BeNumerically("<=", v.replicas+v.surge), "pods of %s at any moment", v.set.Name)
+			if v.surge == 0 {
+				Expect(verdict.kept).To(Equal(v.chapter.names()), "pods of %s with the same UID and IP", v.set.Name)
+			}
+			say("%s: %d releases, at most %d unavailable and %d pods, %d pods kept", v.set.Name, v.due-1, verdict.unavailable, verdict.pods, len(verdict.kept))
+		}
+	}, SpecTimeout(10*time.Minute))
+})
+
+func (v *victim) version() string { return fmt.Sprintf("v%d", v.due) }
+
+// keepReleasing brings out the next version when most pods run the latest, and sometimes before.
+func (v *victim) keepReleasing(random *rand.Rand) {
+	GinkgoHelper()
+	if running(v.set, v.version()) >= v.replicas*3/4 || random.IntN(10) == 0 {
+		v.due++
+		release(v.set, v.version())
+	}
+}
+
+func (v *victim) outOfService() int {
+	GinkgoHelper()
+	n := 0
+	for _, pod := range podsOf(v.set) {
+		if gate(pod) != corev1.ConditionTrue {
+			n++
+		}
+	}
+	return n
+}
+
+// startForAWhile starts a manager and waits until it works: with a lease of its own, or without.
+func startForAWhile(ctx context.Context, leases bool) {
+	GinkgoHelper()
+	if !leases {
+		cluster.manager.start("--leader-elect=false")
+		Eventually(func() bool { return !cluster.manager.running() || cluster.manager.ready(ctx) == nil }).Should(BeTrue())
+		return
+	}
+	before := leader(ctx)
+	cluster.manager.start("--leader-election-lease-duration=1s", "--leader-election-renew-deadline=800ms", "--leader-election-retry-period=200ms")
+	Eventually(func() bool { return !cluster.manager.running() || leader(ctx) != before }).Should(BeTrue(), "another leader than %s", before)
+}
+
+// leader is the holder of the manager's lease.
+func leader(ctx context.Context) string {
+	GinkgoHelper()
+	lease := &coordinationv1.Lease{}
+	Expect(cluster.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: managerName}, lease)).To(Succeed())
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
+}
