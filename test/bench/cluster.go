@@ -100,8 +100,8 @@ func newRoot(repository string) (string, error) {
 
 func up(ctx context.Context, o *options, root string, pods int, out io.Writer) error {
 	settings := nodes.Defaults()
-	// Pods on their way out still have their place when their successors come.
-	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+pods*22/10/podsPerNode)
+	// A tenth more: the scheduler shall not have to search for the last places.
+	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+pods*11/10/podsPerNode)
 	settings.StartDelay, settings.RestartDelay = o.nodeDelay, o.nodeDelay
 	err := localcluster.Up(ctx, localcluster.Options{
 		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), Out: out,

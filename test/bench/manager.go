@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ const (
 
 // manager is the one that is measured.
 type manager struct {
-	pid int
+	pid int // 0 if it cannot be seen from here
 	// metrics is the address of its metrics; empty for one that the bench did not start.
 	metrics string
 	probes  string
@@ -37,7 +39,7 @@ type manager struct {
 
 // startManager starts the manager, or takes the user's. One that the bench started before must have been stopped.
 func (b *bench) startManager(ctx context.Context) (*manager, error) {
-	if b.o.managerPID != 0 {
+	if b.o.foreignManager() {
 		return &manager{pid: b.o.managerPID}, nil
 	}
 	probes, metrics, err := twoFreePorts()
@@ -66,12 +68,48 @@ func (b *bench) startManager(ctx context.Context) (*manager, error) {
 
 // stopManager stops the manager if the bench started it.
 func (b *bench) stopManager() error {
-	if b.o.managerPID != 0 {
+	if b.o.foreignManager() {
 		return nil
 	}
 	if err := localcluster.StopCompanion(b.cluster.root, managerName); err != nil {
 		return fmt.Errorf("stopping the manager: %w", err)
 	}
+	return nil
+}
+
+// orEnded is a context that ends with the manager, so that nobody waits for what it would have done.
+func orEnded(ctx context.Context, ended <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-ended: // never, if the bench did not start it
+			stop(errors.New("the manager ended"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { stop(nil) }
+}
+
+// keepLog saves the manager's log beside the figures, before the cluster's directory is removed.
+func (b *bench) keepLog() error {
+	if b.o.foreignManager() || b.o.out == "" {
+		return nil
+	}
+	content, err := os.ReadFile(localcluster.CompanionLog(b.cluster.root, managerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was not needed yet
+	}
+	if err != nil {
+		return fmt.Errorf("reading the manager's log: %w", err)
+	}
+	path := fmt.Sprintf("%s-run-%d-%s-manager.log", strings.TrimSuffix(b.o.out, filepath.Ext(b.o.out)), b.run, b.round.name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("making the directory of the manager's log: %w", err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("keeping the manager's log: %w", err)
+	}
+	b.say("  the manager's log is in %s", path)
 	return nil
 }
 

@@ -20,6 +20,8 @@ type subject struct {
 	pid int
 	// agent is how its user agent begins.
 	agent string
+	// ended closes when the process ends; nil if nobody tells.
+	ended <-chan struct{}
 }
 
 func (b *bench) newRow(pods int, subject, scenario string) *row {
@@ -49,6 +51,8 @@ func (b *bench) finish(r *row, scenario func() error) bool {
 func (b *bench) measured(ctx context.Context, r *row, s subject, act func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.o.patience, fmt.Errorf("it took longer than --patience %s", b.o.patience))
 	defer cancel()
+	ctx, leave := orEnded(ctx, s.ended)
+	defer leave()
 	from, err := b.cluster.logEnd()
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ const (
 	scenarioReplace100 = "replace-100"
 )
 
+// noProgram is the value of --manager that starts none.
+const noProgram = "none"
+
 var scenarioNames = []string{
 	scenarioCeiling, scenarioDeployment, scenarioCreate, scenarioInPlace100, scenarioInPlace10, scenarioRecreate10,
 	scenarioScaleDown, scenarioStartup, scenarioRest, scenarioForeign,
@@ -70,7 +73,7 @@ func defaultOptions() *options {
 		runs:        1,
 		kind:        "cloneset",
 		scenarios:   scenarioNames,
-		out:         "bench.json",
+		out:         ".local/bench.json",
 		userAgent:   "slipway-manager",
 		foreignPods: 20000,
 		restSets:    100,
@@ -100,7 +103,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.controllerManagerPID, "controller-manager-pid", o.controllerManagerPID,
 		"kube-controller-manager of that cluster; that of a local cluster is found without")
 	flags.StringVar(&o.userAgent, "user-agent", o.userAgent, "how the user agent of the manager's requests begins")
-	flags.StringVar(&o.managerProgram, "manager", o.managerProgram, "program to start as the manager; empty: bin/slipway-manager")
+	flags.StringVar(&o.managerProgram, "manager", o.managerProgram,
+		"program to start as the manager; empty: bin/slipway-manager; none: the cluster has one, whose process cannot be seen from here")
 	flags.StringArrayVar(&o.managerArgs, "manager-arg", o.managerArgs, "further argument for the manager that the bench starts; may be repeated")
 
 	flags.IntVar(&o.foreignPods, "foreign-pods", o.foreignPods, "pods of other owners, for the memory that they add")
@@ -144,11 +148,15 @@ func (o *options) validate() error {
 	wrong(o.userAgent == "", "--user-agent is empty: every request would count as the manager's")
 	wrong(o.managerPID < 0, "--manager-pid is %d, which is no process", o.managerPID)
 	wrong(o.managerPID != 0 && o.kubeconfig == "", "--manager-pid needs --kubeconfig: the manager that you started is of a cluster that is there already")
+	wrong(o.managerProgram == noProgram && o.kubeconfig == "", "--manager=none needs --kubeconfig: a cluster of the bench's own has no manager")
 	wrong(o.managerPID != 0 && o.managerProgram != "", "--manager and --manager-pid exclude each other")
 	wrong(o.auditLog != "" && o.kubeconfig == "", "--audit-log needs --kubeconfig: the bench knows the log of its own cluster")
 	wrong(o.controllerManagerPID != 0 && o.kubeconfig == "", "--controller-manager-pid needs --kubeconfig: the bench knows the processes of its own cluster")
 	return errors.Join(errs...)
 }
+
+// foreignManager says that somebody else started the manager.
+func (o *options) foreignManager() bool { return o.managerPID != 0 || o.managerProgram == noProgram }
 
 func (o *options) wants(scenarios ...string) bool {
 	return slices.ContainsFunc(scenarios, func(name string) bool { return slices.Contains(o.scenarios, name) })

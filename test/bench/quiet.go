@@ -22,7 +22,9 @@ import (
 const calm = 10 * time.Second
 
 // populate makes sets of pods, and waits until all have settled.
-func (b *bench) populate(ctx context.Context, sets, pods int) error {
+func (b *bench) populate(ctx context.Context, m *manager, sets, pods int) error {
+	ctx, leave := orEnded(ctx, m.ended)
+	defer leave()
 	ctx, cancel := context.WithTimeoutCause(ctx, b.o.patience, errors.New("it takes longer than --patience"))
 	defer cancel()
 	k := kinds[b.o.kind]
@@ -54,13 +56,13 @@ func share(things, hands, i int) int {
 }
 
 // startup measures a manager that starts where pods already exist. It leaves these pods behind.
-func (b *bench) startup(ctx context.Context, pods int) error {
+func (b *bench) startup(ctx context.Context, m *manager, pods int) error {
 	sets := max(1, pods/b.o.setPods)
-	if b.o.managerPID != 0 {
+	if b.o.foreignManager() {
 		b.remark("A manager that you started is not restarted: there is no scenario " + scenarioStartup + ".")
 		return nil
 	}
-	if err := b.populate(ctx, sets, pods); err != nil {
+	if err := b.populate(ctx, m, sets, pods); err != nil {
 		return err
 	}
 	r := b.newRow(pods, kinds[b.o.kind].name(), scenarioStartup)
@@ -181,7 +183,7 @@ func (b *bench) quietRound(ctx context.Context) error {
 		return err
 	}
 	pods := b.o.restSets * b.o.restPods
-	if err := b.populate(ctx, b.o.restSets, pods); err != nil {
+	if err := b.populate(ctx, m, b.o.restSets, pods); err != nil {
 		return err
 	}
 	if b.o.wants(scenarioRest) {
@@ -189,7 +191,9 @@ func (b *bench) quietRound(ctx context.Context) error {
 		r.note("%d sets", b.o.restSets)
 		b.finish(r, func() error { return b.rest(ctx, r, m) })
 	}
-	if b.o.wants(scenarioForeign) {
+	if b.o.wants(scenarioForeign) && m.pid == 0 {
+		b.remark("The manager's process cannot be seen from here: there is no scenario " + scenarioForeign + ".")
+	} else if b.o.wants(scenarioForeign) {
 		r := b.newRow(pods, kinds[b.o.kind].name(), scenarioForeign)
 		r.note("%d pods of other owners", b.o.foreignPods)
 		b.finish(r, func() error { return b.foreign(ctx, r, m) })
@@ -205,6 +209,9 @@ func (b *bench) rest(ctx context.Context, r *row, m *manager) error {
 	if cpu, known := r.Figures[cpuTime]; known {
 		r.set(cpuPercent, 100*cpu/r.Figures[wallSeconds])
 	}
+	if m.pid == 0 {
+		return nil
+	}
 	bytes, err := memory(m.pid, "VmRSS")
 	if err != nil {
 		return err
@@ -216,7 +223,7 @@ func (b *bench) rest(ctx context.Context, r *row, m *manager) error {
 // foreign compares the manager's memory with and without pods of others: of a manager that runs while they come, and
 // of one that is started on them. The latter cannot be told of a manager that the user started.
 func (b *bench) foreign(ctx context.Context, r *row, m *manager) error {
-	restartable := b.o.managerPID == 0
+	restartable := !b.o.foreignManager()
 	before, aside := &started{manager: m}, &row{Pods: r.Pods} // what the starts cost in time is another scenario
 	if restartable {
 		var err error

@@ -70,13 +70,13 @@ func (b *bench) sizedRound(ctx context.Context, pods int) error {
 		}
 	}
 	if b.o.wants(scenarioStartup) {
-		return b.startup(ctx, pods)
+		return b.startup(ctx, m, pods)
 	}
 	return nil
 }
 
 func (b *bench) subject(m *manager) subject {
-	return subject{name: managerName, pid: m.pid, agent: b.o.userAgent}
+	return subject{name: managerName, pid: m.pid, agent: b.o.userAgent, ended: m.ended}
 }
 
 // changes runs the changes of one workload one after the other, each from where the last one ended. The first makes

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -97,6 +98,9 @@ func (r *report) write(path string) error {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the figures: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("making the directory of the figures: %w", err)
 	}
 	if err := os.WriteFile(path, append(content, '\n'), 0o644); err != nil {
 		return fmt.Errorf("writing the figures: %w", err)

@@ -77,7 +77,7 @@ func TestMedians(t *testing.T) {
 }
 
 func TestReportAsFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bench.json")
+	path := filepath.Join(t.TempDir(), "new", "bench.json")
 	r := &report{Flags: []string{"--pods=5"}, Rows: []row{{Run: 1, Pods: 5, Subject: "CloneSet", Scenario: "create", Figures: map[string]float64{"wall_s": 3}}}}
 	if err := r.write(path); err != nil {
 		t.Fatal(err)

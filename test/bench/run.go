@@ -28,13 +28,21 @@ import (
 // what one scenario left to do shall not count for the next.
 const settle = 2 * time.Second
 
-// bench is one round: one cluster, one number of pods, one run.
+// round is what is measured on one cluster.
+type round struct {
+	name string // for people and file names
+	room int    // how many pods the cluster must have room for
+	do   func(*bench) error
+}
+
+// bench measures one round of one run.
 type bench struct {
 	o          *options
 	repository string
 	cluster    *cluster
 	namespace  string
 	run        int
+	round      round
 	report     *report
 	out        io.Writer // progress, for people
 }
@@ -61,35 +69,25 @@ func runAll(ctx context.Context, o *options, out, table io.Writer) error {
 
 // runOnce measures every scenario once.
 func runOnce(ctx context.Context, o *options, run int, repository string, r *report, out io.Writer) error {
-	rounds := []struct {
-		pods    int
-		wanted  bool
-		measure func(context.Context, *bench) error
-	}{}
-	add := func(pods int, wanted bool, measure func(context.Context, *bench) error) {
-		rounds = append(rounds, struct {
-			pods    int
-			wanted  bool
-			measure func(context.Context, *bench) error
-		}{pods, wanted, measure})
-	}
-	sized := slices.DeleteFunc(slices.Clone(o.scenarios), func(name string) bool { return name == scenarioRest || name == scenarioForeign })
+	var rounds []round
+	sized := slices.ContainsFunc(o.scenarios, func(name string) bool { return name != scenarioRest && name != scenarioForeign })
 	for _, pods := range o.pods {
-		add(pods, len(sized) > 0, func(ctx context.Context, b *bench) error { return b.sizedRound(ctx, pods) })
+		if sized {
+			// Pods on their way out still have their place when their successors come.
+			rounds = append(rounds, round{fmt.Sprintf("%d-pods", pods), 2 * pods, func(b *bench) error { return b.sizedRound(ctx, pods) }})
+		}
 	}
-	quiet := o.restSets * o.restPods
-	if o.wants(scenarioForeign) {
-		add(quiet+o.foreignPods, true, func(ctx context.Context, b *bench) error { return b.quietRound(ctx) })
-	} else {
-		add(quiet, o.wants(scenarioRest), func(ctx context.Context, b *bench) error { return b.quietRound(ctx) })
+	if o.wants(scenarioRest, scenarioForeign) {
+		room := o.restSets * o.restPods
+		if o.wants(scenarioForeign) {
+			room += o.foreignPods
+		}
+		rounds = append(rounds, round{"quiet", room, func(b *bench) error { return b.quietRound(ctx) }})
 	}
 	for _, round := range rounds {
-		if !round.wanted {
-			continue
-		}
-		b := &bench{o: o, repository: repository, run: run, report: r, out: out}
-		b.say("run %d of %d, room for %d pods", run, o.runs, round.pods)
-		err := b.inCluster(ctx, round.pods, func() error { return round.measure(ctx, b) })
+		b := &bench{o: o, repository: repository, run: run, round: round, report: r, out: out}
+		b.say("run %d of %d: %s", run, o.runs, round.name)
+		err := b.inCluster(ctx)
 		if o.out != "" && len(r.Rows) > 0 {
 			err = errors.Join(err, r.write(o.out))
 		}
@@ -100,16 +98,22 @@ func runOnce(ctx context.Context, o *options, run int, repository string, r *rep
 	return nil
 }
 
-// inCluster opens the cluster, makes a namespace, calls, and takes everything away again.
-func (b *bench) inCluster(ctx context.Context, pods int, measure func() error) (err error) {
-	if b.cluster, err = openCluster(ctx, b.o, b.repository, pods, io.Discard); err != nil {
+// inCluster opens the cluster, makes a namespace, measures, and takes everything away again.
+func (b *bench) inCluster(ctx context.Context) (err error) {
+	if b.cluster, err = openCluster(ctx, b.o, b.repository, b.round.room, io.Discard); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.cluster.close()) }()
+	rows := len(b.report.Rows)
+	defer func() {
+		if (err != nil && ctx.Err() == nil) || slices.ContainsFunc(b.report.Rows[rows:], func(r row) bool { return r.Error != "" }) {
+			err = errors.Join(err, b.keepLog())
+		}
+		err = errors.Join(err, b.cluster.close())
+	}()
 	if b.cluster.audit == "" {
 		b.remark("There is no audit log at hand (--audit-log), so nobody's requests are counted.")
 	}
-	if b.cluster.own || b.o.managerPID == 0 {
+	if !b.o.foreignManager() {
 		if err := install(ctx, b.cluster.api, filepath.Join(b.repository, "config", "install.yaml")); err != nil {
 			return err
 		}
@@ -124,7 +128,7 @@ func (b *bench) inCluster(ctx context.Context, pods int, measure func() error) (
 	if err := b.awaitServiceAccount(ctx); err != nil {
 		return err
 	}
-	return errors.Join(measure(), b.stopManager())
+	return errors.Join(b.round.do(b), b.stopManager())
 }
 
 // removeNamespace clears a cluster that goes on; one of the bench's own just ends. It works also after an interruption.
@@ -182,7 +186,10 @@ func aboutMachine(repository string, o *options) machine {
 			m.Kubernetes = version
 		}
 	}
-	if o.managerPID == 0 {
+	if o.managerProgram == noProgram {
+		m.Manager = o.userAgent
+	}
+	if !o.foreignManager() {
 		program := o.managerProgram
 		if program == "" {
 			program = filepath.Join(repository, "bin", "slipway-manager")
