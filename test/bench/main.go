@@ -38,6 +38,9 @@ func newCommand() *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
+			if err := o.absolute(); err != nil {
+				return err
+			}
 			ctrl.SetLogger(logr.Discard()) // the clients' own remarks would stand between the lines of progress
 			klog.SetLogger(logr.Discard())
 			return runAll(command.Context(), o, command.ErrOrStderr(), command.OutOrStdout())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -153,6 +154,21 @@ func (o *options) validate() error {
 	wrong(o.auditLog != "" && o.kubeconfig == "", "--audit-log needs --kubeconfig: the bench knows the log of its own cluster")
 	wrong(o.controllerManagerPID != 0 && o.kubeconfig == "", "--controller-manager-pid needs --kubeconfig: the bench knows the processes of its own cluster")
 	return errors.Join(errs...)
+}
+
+// absolute makes the paths absolute that the manager gets, which is started in another directory.
+func (o *options) absolute() error {
+	for _, path := range []*string{&o.kubeconfig, &o.managerProgram} {
+		if *path == "" || *path == noProgram {
+			continue
+		}
+		full, err := filepath.Abs(*path)
+		if err != nil {
+			return fmt.Errorf("resolving %s: %w", *path, err)
+		}
+		*path = full
+	}
+	return nil
 }
 
 // foreignManager says that somebody else started the manager.

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +46,29 @@ func TestOptions(t *testing.T) {
 			}
 			if err := o.validate(); (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got error %v, want one that says %q", err, test.says)
+			}
+		})
+	}
+}
+
+func TestPathsForTheManager(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, test := range map[string]struct{ program, want string }{
+		"a path is made absolute":            {"other", filepath.Join(here, "other")},
+		"an absolute path stays":             {"/bin/other", "/bin/other"},
+		"no path stays none":                 {"", ""},
+		"the word for no program is no path": {noProgram, noProgram},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := &options{managerProgram: test.program, kubeconfig: "config"}
+			if err := o.absolute(); err != nil {
+				t.Fatal(err)
+			}
+			if o.managerProgram != test.want || o.kubeconfig != filepath.Join(here, "config") {
+				t.Errorf("got program %s and kubeconfig %s, want %s and %s", o.managerProgram, o.kubeconfig, test.want, filepath.Join(here, "config"))
 			}
 		})
 	}

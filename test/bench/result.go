@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,12 +59,12 @@ type row struct {
 	Error    string                      `json:"error,omitempty"`
 }
 
-// set notes a figure.
+// set notes a figure. More than four digits behind the point would only pretend to be exact.
 func (r *row) set(name string, value float64) {
 	if r.Figures == nil {
 		r.Figures = map[string]float64{}
 	}
-	r.Figures[name] = value
+	r.Figures[name] = math.Round(value*1e4) / 1e4
 }
 
 // note adds a remark once.
