@@ -155,7 +155,7 @@ func (j *judge) remember(w api.Write) {
 		if len(before.OwnerReferences) > len(after.OwnerReferences) {
 			d.removed = true
 		}
-		if ready(before) && !ready(after) {
+		if inService(before) && !inService(after) {
 			d.disrupted = w.Version
 		}
 		if before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision] {

@@ -17,12 +17,15 @@ func (s *scene) creates(pod *corev1.Pod) error {
 	switch {
 	case !exists:
 		return fmt.Errorf("pod carries revision %q, which does not exist", pod.Labels[kruisev1alpha1.LabelRevision])
-	case release != running(pod):
+	case release.visible() != running(pod):
 		return fmt.Errorf("pod runs %q but its revision is %q", running(pod), release)
 	case !hasGate(pod):
 		return fmt.Errorf("pod is created without the readiness gate")
 	case !member(pod, s.set.UID):
 		return fmt.Errorf("pod is created that is not a member of its set")
+	}
+	if err := s.born(pod); err != nil {
+		return err
 	}
 	if s.catchingUp {
 		return nil
@@ -33,7 +36,7 @@ func (s *scene) creates(pod *corev1.Pod) error {
 			continue
 		}
 		all++
-		if s.old(p) {
+		if s.old(p) && stateOf(p) != kruisev1alpha1.LifecyclePreparingUpdate { // it counts as what it will be
 			old++
 		}
 	}
@@ -75,13 +78,35 @@ func (s *scene) deletes(pod *corev1.Pod) error {
 	if !member(pod, s.set.UID) {
 		return fmt.Errorf("pod is deleted that is not a member of the set")
 	}
-	if !active(pod) || s.catchingUp {
+	if !active(pod) {
 		return nil
+	}
+	if err := s.heldFromDeletion(pod); err != nil {
+		return err
+	}
+	if stateOf(pod) == kruisev1alpha1.LifecyclePreparingDelete {
+		return nil // it was decided when it entered this state
 	}
 	if err := s.takes(pod, "deletes"); err != nil {
 		return err
 	}
+	return s.spares(pod)
+}
+
+// spares: as many pods stay as must, when this one goes. Those that are prepared for their deletion go anyway.
+func (s *scene) spares(pod *corev1.Pod) error {
+	if s.catchingUp {
+		return nil
+	}
 	c, picked := s.counts(), chosen(pod, s.set)
+	for _, other := range s.pods {
+		if active(other) && other.UID != pod.UID && stateOf(other) == kruisev1alpha1.LifecyclePreparingDelete {
+			c.active--
+			if s.old(other) {
+				c.old--
+			}
+		}
+	}
 	if s.old(pod) && !picked && c.old-1 < s.Partition {
 		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
 	}
@@ -122,7 +147,13 @@ func (s *scene) patches(before, after *corev1.Pod) error {
 		}
 		return nil
 	}
+	if err := s.enters(before, after); err != nil {
+		return err
+	}
 	if imagesDiffer(before, after) {
+		if err := s.heldFromUpdate(before); err != nil {
+			return err
+		}
 		gate := condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady)
 		if hasGate(before) && (gate == nil || gate.Status != corev1.ConditionFalse) {
 			return fmt.Errorf("images change from %q to %q while the pod is in service: its gate was not closed before", running(before), running(after))
@@ -161,12 +192,22 @@ func (s *scene) moves(before, after *corev1.Pod) error {
 // setsStatus judges the conditions that the manager writes.
 func (s *scene) setsStatus(before, after *corev1.Pod) error {
 	was, is := condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady), condition(after, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	if err := s.marks(before, after); err != nil {
+		return err
+	}
 	switch {
+	case is == nil && hasMarkGate(after):
+		return nil // the other gate's condition alone
 	case is == nil:
 		return fmt.Errorf("a status write without the gate's condition")
 	case is.Status == corev1.ConditionFalse:
 		if s.set.Spec.UpdateStrategy.Paused && available(before, s.set.Spec.MinReadySeconds, s.now) {
 			return fmt.Errorf("an available pod is drained while the set is paused")
+		}
+		if was == nil || was.Status != corev1.ConditionFalse {
+			if err := s.heldFromUpdate(before); err != nil {
+				return err
+			}
 		}
 		if holds(after, corev1.ContainersReady) && holds(after, corev1.PodReady) {
 			return fmt.Errorf("the gate is closed but Ready stays True until the node notices")
@@ -188,7 +229,7 @@ func (s *scene) returns(pod *corev1.Pod) error {
 			return fmt.Errorf("the gate opens before container %s runs %s", pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Image)
 		}
 	}
-	if r, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision]); exists && r != running(pod) {
+	if r, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision]); exists && r.visible() != running(pod) {
 		return fmt.Errorf("the gate opens on a pod that runs %q under revision %q", running(pod), r)
 	}
 	return nil

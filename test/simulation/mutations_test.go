@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -94,6 +96,63 @@ func TestMutationsAreCaught(t *testing.T) {
 			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
 			[]string{"would be available, with", "the gate opens", "while the pod is in service", "below partition", "the status is not", "generation"},
 		},
+		"a hook is ignored before a deletion": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreDelete = nil })
+			}),
+			[]string{"its preDelete hook holds"},
+		},
+		"a hook is ignored before an update": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.InPlaceUpdate = nil })
+			}),
+			[]string{"its inPlaceUpdate hook holds"},
+		},
+		"a pod becomes normal before its hook has prepared it": {
+			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreNormal = nil })
+			}),
+			[]string{"before its preNormal hook"},
+		},
+		"entries of other programs are dropped": {
+			conditions(func(c *corev1.PodCondition) bool {
+				for _, before := range []string{",", ""} {
+					c.Message = strings.ReplaceAll(c.Message, before+`{"userAgent":"restarter","key":"web"}`, "")
+				}
+				if c.Message == "[]" {
+					c.Status = corev1.ConditionTrue
+				}
+				return true
+			}),
+			[]string{"an entry of another program is lost"},
+		},
+		"a pod is not marked before it is prepared": {
+			conditions(func(c *corev1.PodCondition) bool {
+				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionFalse
+			}),
+			[]string{"changes while it is in service"},
+		},
+		"a mark is never taken away": {
+			conditions(func(c *corev1.PodCondition) bool {
+				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionTrue
+			}),
+			[]string{"is out of service because of", "is not available"},
+		},
+		"the preparation of an update is not called off": {
+			Hooks{Plan: neverCallingOff},
+			[]string{"is in state PreparingUpdate"},
+		},
+		"states are written for nobody": {
+			steps(func(s step.Step) step.Step {
+				if u, is := s.(step.UpdateInPlace); is && u.Patch.Labels != nil {
+					u.Patch.Labels[kruisev1alpha1.LabelLifecycleState] = ptr.To(string(kruisev1alpha1.LifecycleUpdating))
+					u.Patch.Annotations[kruisev1alpha1.AnnotationLifecycleTimestamp] = ptr.To("2026-01-01T12:00:00Z")
+					return u
+				}
+				return s
+			}),
+			[]string{"while no hook is configured"},
+		},
 		"freshness never waits": {
 			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"above replicas", "would be available, with", "of the update revision"},
@@ -144,6 +203,53 @@ func steps(change func(step.Step) step.Step) Hooks {
 		p.Steps = kept
 		return p
 	}}
+}
+
+// conditions changes the conditions of every plan, one by one; false drops a condition, and a step that has nothing else.
+func conditions(keep func(*corev1.PodCondition) bool) Hooks {
+	changed := func(before []corev1.PodCondition) (kept []corev1.PodCondition) {
+		for _, c := range before {
+			if keep(&c) {
+				kept = append(kept, c)
+			}
+		}
+		return kept
+	}
+	return steps(func(s step.Step) step.Step {
+		switch s := s.(type) {
+		case step.PatchPod:
+			s.Conditions = changed(s.Conditions)
+			return s
+		case step.SetConditions:
+			if s.Conditions = changed(s.Conditions); len(s.Conditions) == 0 {
+				return nil
+			}
+			return s
+		}
+		return s
+	})
+}
+
+func neverCallingOff(w plan.World, now time.Time) plan.Plan {
+	preparing := map[types.UID]bool{}
+	for _, pod := range w.Pods {
+		preparing[pod.UID] = stateOf(pod) == kruisev1alpha1.LifecyclePreparingUpdate
+	}
+	p := plan.Next(w, now)
+	p.Steps = slices.DeleteFunc(p.Steps, func(s step.Step) bool {
+		patched, is := s.(step.PatchPod)
+		return is && preparing[patched.UID]
+	})
+	return p
+}
+
+func changed(l *kruisev1alpha1.Lifecycle, change func(*kruisev1alpha1.Lifecycle)) *kruisev1alpha1.Lifecycle {
+	if l == nil {
+		return nil
+	}
+	l = l.DeepCopy()
+	change(l)
+	return l
 }
 
 func countingUpdatingAsAvailable(w plan.World, now time.Time) plan.Plan {

@@ -14,7 +14,7 @@ import (
 
 // summary tells the members of the set in the notation of the contract: `3oA 1nu@U` are three old available pods and a new one
 // that is not ready because it is being updated. r: ready but not available yet; *: chosen; @G: in a grace period; @T: terminating;
-// @F: finished.
+// @F: finished; @PN, @PU, @PD: preparing to become normal, for its update, for its deletion; @UD: updated, and its hook is not back yet.
 func (w *world) summary() string {
 	set := w.set()
 	if set == nil {
@@ -56,10 +56,18 @@ func (s *scene) notation(pod *corev1.Pod) string {
 		text += "@F"
 	case pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "":
 		text += "@G"
+	case letters[stateOf(pod)] != "":
+		text += letters[stateOf(pod)]
 	case gate != nil && gate.Status == corev1.ConditionFalse:
 		text += "@U"
 	}
 	return text
+}
+
+// An update that is under way is told by its gate.
+var letters = map[kruisev1alpha1.LifecycleState]string{
+	kruisev1alpha1.LifecyclePreparingNormal: "@PN", kruisev1alpha1.LifecyclePreparingUpdate: "@PU",
+	kruisev1alpha1.LifecyclePreparingDelete: "@PD", kruisev1alpha1.LifecycleUpdated: "@UD",
 }
 
 func tellCounts(number map[string]int, order []string) string {

@@ -52,11 +52,13 @@ func ready(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning && holds(pod, corev1.PodReady) && (gate == nil || gate.Status == corev1.ConditionTrue)
 }
 
+// inService: nothing but time keeps it from being available.
+func inService(pod *corev1.Pod) bool {
+	return ready(pod) && stateOf(pod) == kruisev1alpha1.LifecycleNormal
+}
+
 func available(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
-	if !active(pod) || !ready(pod) {
-		return false
-	}
-	if state := pod.Labels[kruisev1alpha1.LabelLifecycleState]; state != "" && state != string(kruisev1alpha1.LifecycleNormal) {
+	if !active(pod) || !inService(pod) {
 		return false
 	}
 	since := condition(pod, corev1.PodReady).LastTransitionTime

@@ -20,12 +20,13 @@ type Release struct {
 	Sidecar string // tag of the second container's image; empty for no second container
 	Env     string // value of an environment variable: a change needs new pods
 	Label   string // value of a template label: a change reaches living pods
+	Held    string // handlers of hooks among the template's labels, by the letters of heldBy
 }
 
 // String is short enough for a transcript line.
 func (r Release) String() string {
 	parts := []string{r.App}
-	for _, p := range []struct{ name, value string }{{"sidecar", r.Sidecar}, {"env", r.Env}, {"label", r.Label}} {
+	for _, p := range []struct{ name, value string }{{"sidecar", r.Sidecar}, {"env", r.Env}, {"label", r.Label}, {"held", r.Held}} {
 		if p.value != "" {
 			parts = append(parts, p.name+"="+p.value)
 		}
@@ -64,6 +65,11 @@ func (r Release) Template() corev1.PodTemplateSpec {
 	if r.Label != "" {
 		t.Labels[labelTrack] = r.Label
 	}
+	for _, h := range heldBy {
+		if strings.Contains(r.Held, h.letter) {
+			t.Labels[h.handler] = handlerValue
+		}
+	}
 	if r.Env != "" {
 		t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: envName, Value: r.Env}}
 	}
@@ -73,9 +79,14 @@ func (r Release) Template() corev1.PodTemplateSpec {
 	return t
 }
 
-// releaseOf reads a release back from labels and containers, of a template or of a living pod.
+// releaseOf reads a release back from labels and containers of a template.
 func releaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
 	r := Release{Label: labels[labelTrack]}
+	for _, h := range heldBy {
+		if labels[h.handler] == handlerValue {
+			r.Held += h.letter
+		}
+	}
 	for i := range spec.Containers {
 		_, tag, _ := strings.Cut(spec.Containers[i].Image, "0/") // after the registry's port
 		_, tag, _ = strings.Cut(tag, ":")
@@ -97,7 +108,14 @@ func wanted(set *kruisev1alpha1.CloneSet) Release {
 	return releaseOf(set.Spec.Template.Labels, &set.Spec.Template.Spec)
 }
 
-func running(pod *corev1.Pod) Release { return releaseOf(pod.Labels, &pod.Spec) }
+// running is what a living pod runs.
+func running(pod *corev1.Pod) Release { return releaseOf(pod.Labels, &pod.Spec).visible() }
+
+// visible is the part of a release that a pod keeps: handlers come and go while it lives.
+func (r Release) visible() Release {
+	r.Held = ""
+	return r
+}
 
 // recorded reads the release out of a stored revision.
 func recorded(revision *appsv1.ControllerRevision) (Release, error) {

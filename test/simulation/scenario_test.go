@@ -57,6 +57,40 @@ func all(changes ...func(*spec)) func(*spec) {
 	}
 }
 
+// held gives the template handlers of hooks.
+func held(letters string) func(*spec) {
+	return func(s *spec) {
+		r := wanted(s)
+		r.Held = letters
+		s.Spec.Template = r.Template()
+	}
+}
+
+func replicas(n int32) func(*spec) { return func(s *spec) { s.Spec.Replicas = &n } }
+
+func labelled(key string, marks bool) *hook {
+	return &hook{LabelsHandler: map[string]string{key: handlerValue}, MarkPodNotReady: marks}
+}
+
+// in changes the pods that are in a state.
+func in(state kruisev1alpha1.LifecycleState, change func(*corev1.Pod)) func([]*corev1.Pod) {
+	return func(pods []*corev1.Pod) {
+		for _, pod := range pods {
+			if stateOf(pod) == state {
+				change(pod)
+			}
+		}
+	}
+}
+
+func with(key string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Labels[key] = handlerValue }
+}
+
+func without(key string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { delete(pod.Labels, key) }
+}
+
 // TestRelease tells whole releases. A change of a transcript is a change of behaviour: read the difference as a user would.
 func TestRelease(t *testing.T) {
 	for name, scenario := range map[string]Scenario{
@@ -142,6 +176,25 @@ func TestRelease(t *testing.T) {
 				last := pods[len(pods)-1]
 				last.Labels = merged(last.Labels, kruisev1alpha1.LabelSpecifiedDelete, "true")
 			}},
+		}},
+		"in-place-with-a-hook": {Set: inPlace(2, held("u"), func(s *spec) {
+			s.Spec.Lifecycle = &kruisev1alpha1.Lifecycle{InPlaceUpdate: labelled(handlerUpdate, true)}
+		}), Moments: []Moment{
+			{Says: "releases v2", Edit: all(image("v2"), held("u"))},
+			{Says: "plays the hook: lets the pod go that waits", Pods: in(kruisev1alpha1.LifecyclePreparingUpdate, without(handlerUpdate))},
+			{Says: "plays the hook: has checked the pod", Pods: in(kruisev1alpha1.LifecycleUpdated, with(handlerUpdate))},
+			{Says: "wants no more of it", Edit: partition(1)},
+			{Says: "goes on", Edit: partition(0)},
+			{Says: "plays the hook: lets the other one go", Pods: in(kruisev1alpha1.LifecyclePreparingUpdate, without(handlerUpdate))},
+			{Says: "plays the hook: has checked it, too", Pods: in(kruisev1alpha1.LifecycleUpdated, with(handlerUpdate))},
+		}},
+		"scale-in-with-a-hook": {Set: inPlace(3, held("d"), func(s *spec) {
+			s.Spec.Lifecycle = &kruisev1alpha1.Lifecycle{PreDelete: labelled(handlerDelete, false)}
+		}), Moments: []Moment{
+			{Says: "wants one pod less", Edit: replicas(2)},
+			{Says: "wants it again before the hook let it go", Edit: replicas(3)},
+			{Says: "wants one pod less after all", Edit: replicas(2)},
+			{Says: "plays the hook: lets the pod go", Pods: in(kruisev1alpha1.LifecyclePreparingDelete, without(handlerDelete))},
 		}},
 		"a-label-of-the-template": {Set: inPlace(3), Moments: []Moment{
 			{Says: "changes a label", Edit: func(s *spec) { s.Spec.Template = Release{App: "v1", Label: "stable"}.Template() }},

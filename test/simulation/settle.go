@@ -101,11 +101,12 @@ func (w *world) converged() error {
 			continue
 		}
 		all++
+		problems = append(problems, atRest(pod))
 		if s.old(pod) {
 			old++
 			continue
 		}
-		if running(pod) != s.wants {
+		if running(pod) != s.wants.visible() {
 			bad("pod %s carries the update revision and runs %q", pod.Name, running(pod))
 		}
 		if !available(pod, set.Spec.MinReadySeconds, w.clock.Now()) {

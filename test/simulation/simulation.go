@@ -28,15 +28,15 @@ type simulation struct {
 // weights say how often each kind of thing happens, as parts of their sum. They vary by seed: one story has a cache that lags
 // far behind, another one slow nodes, a third one a manager that keeps dying.
 type weights struct {
-	deliver, reconcile, node, bind, collect, edit, disturb, crash, time int
-	faults                                                              int // of 100 reconciles
+	deliver, reconcile, node, bind, collect, edit, disturb, crash, time, hook int
+	faults                                                                    int // of 100 reconciles
 }
 
 func drawWeights(r *rand.Rand) weights {
 	some := func(values ...int) int { return values[r.IntN(len(values))] }
 	return weights{
 		deliver: some(2, 10, 30), reconcile: some(5, 10, 30), node: some(5, 20, 40), bind: 20, collect: 10,
-		edit: some(1, 2, 6), disturb: 1, crash: 1, time: some(1, 2, 4),
+		edit: some(1, 2, 6), disturb: 1, crash: 1, time: some(1, 2, 4), hook: some(0, 1, 5, 20),
 		faults: some(0, 5, 25),
 	}
 }
@@ -56,9 +56,16 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	if s.random.IntN(3) == 0 {
 		first.Sidecar = "s1"
 	}
+	hooked := s.random.IntN(2) == 0
+	if hooked && s.random.IntN(2) == 0 {
+		first.Held = s.randomHeld()
+	}
 	s.releases = []Release{first}
 	set := newSet(int32(1+s.random.IntN(6)), first)
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
+	if hooked {
+		set.Spec.Lifecycle = s.randomLifecycle()
+	}
 	for range s.random.IntN(4) {
 		s.randomEdit(set)
 	}
@@ -136,8 +143,9 @@ func (s *simulation) choices() []choice {
 	if s.manager.queued {
 		add(s.weights.reconcile, func() { s.reconcileWith(s.drawFault()) })
 	}
-	pods := s.pods()
+	pods, hooks := s.pods(), hooksOf(s.set())
 	for _, pod := range pods {
+		s.provide(add, pod, hooks)
 		switch k := s.kubelet[pod.UID]; {
 		case pod.Spec.NodeName == "" && active(pod):
 			add(s.weights.bind, func() { s.bind(pod) })
@@ -254,6 +262,9 @@ func (s *simulation) goodEnd() {
 		// The partition may keep a pod of a release that was given up and never got ready. Then the set stays as it is, as asked for.
 		if !s.allHealthy() || s.random.IntN(2) == 0 {
 			u.Partition = nil
+		}
+		if s.allHealthy() && s.random.IntN(5) == 0 { // updates that were prepared are called off
+			u.Partition = number(s.random.IntN(7))
 		}
 	})
 }

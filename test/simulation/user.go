@@ -96,7 +96,7 @@ func describeSpec(set *kruisev1alpha1.CloneSet) string {
 	if names := set.Spec.ScaleStrategy.PodsToDelete; len(names) > 0 {
 		text += fmt.Sprintf(" podsToDelete=%v", names)
 	}
-	return text
+	return text + describeHooks(hooksOf(set))
 }
 
 func grace(set *kruisev1alpha1.CloneSet) int32 {
@@ -110,7 +110,7 @@ func grace(set *kruisev1alpha1.CloneSet) int32 {
 func (s *simulation) randomEdit(set *kruisev1alpha1.CloneSet) {
 	spec, u, r := &set.Spec, &set.Spec.UpdateStrategy, s.random
 	oneOf := func(values ...*intstr.IntOrString) *intstr.IntOrString { return values[r.IntN(len(values))] }
-	switch r.IntN(25) {
+	switch r.IntN(28) {
 	case 0, 1, 2, 3, 4:
 		s.newTemplate(set)
 	case 5:
@@ -142,6 +142,18 @@ func (s *simulation) randomEdit(set *kruisev1alpha1.CloneSet) {
 		u.PriorityStrategy = s.priority()
 	case 23:
 		u.ScatterStrategy = []kruisev1alpha1.UpdateScatterStrategy{nil, {{Key: labelTrack, Value: "v2"}}}[r.IntN(2)]
+	case 25:
+		spec.Lifecycle = s.randomLifecycle()
+	case 26:
+		if spec.Lifecycle != nil { // in the middle of a hooked life, hooks change more often
+			spec.Lifecycle = s.randomLifecycle()
+		}
+	case 27:
+		if spec.Lifecycle != nil {
+			next := wanted(set)
+			next.Held = s.randomHeld()
+			s.roll(set, next)
+		}
 	case 24:
 		spec.ScaleStrategy.PodsToDelete = []string{"web-nobody"}
 		for _, pod := range s.pods() {

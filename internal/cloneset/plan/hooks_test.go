@@ -150,6 +150,9 @@ func TestLifecycle(t *testing.T) {
 			sceneOf(hooked(1, marking), v1).pod("a", 0, state(preparingUpdate), holding("update!"), gated(both)),
 			[]string{`PatchPod web-a -> Normal False [{"userAgent":"other","key":"restart"}]`},
 		},
+		"also when nothing may be unavailable any more, since it is already": {
+			sceneOf(hooked(1).MaxUnavailable("0").MaxSurge("1"), v1, v2).pod("a", 0, state(preparingUpdate)), []string{"UpdateInPlace web-a -> Updating"},
+		},
 		"a finished update waits for its hook":        {sceneOf(hooked(1), v1).pod("a", 0, state(updating)), []string{"PatchPod web-a -> Updated"}},
 		"or is normal when the hook is there already": {sceneOf(hooked(1), v1).pod("a", 0, state(updating), holding("update!")), []string{"PatchPod web-a -> Normal"}},
 		"and is in service again then": {

@@ -51,8 +51,12 @@ func (p *pass) update() {
 			p.hold(stop.String())
 			continue
 		case budget.StoppedByTarget:
-			p.hold(stop.String())
-			return
+			// A pod that prepares for its update was allowed for when it began, and is unavailable already. If
+			// the allowance has shrunk since, only its update brings it back.
+			if !m.preparingUpdate() {
+				p.hold(stop.String())
+				return
+			}
 		case budget.StoppedByWish:
 			p.callOff(candidates[i:])
 			return
