@@ -8,6 +8,10 @@
 // it, and compares it with what the spec that the manager had seen allows. At the end people stop editing, faults stop, and the
 // set must converge and be left alone.
 //
+// Hooks have their provider, who registers on pods, lets them go late or not at all while the storm lasts, and finishes in calm
+// time; another program takes pods out of service by the same condition. The judge sees to it that nothing is done to a pod that
+// its hooks hold, by the hooks that the manager had seen, and that no entry of another program is lost.
+//
 // What another actor did and the manager cannot know yet is not held against it: a pod that a node has just lost still counts as
 // available until the loss was delivered. What the manager itself did always counts, seen or not: that is what freshness is for.
 //

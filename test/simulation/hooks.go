@@ -138,7 +138,22 @@ func (s *simulation) randomLifecycle() *kruisev1alpha1.Lifecycle {
 }
 
 func (s *simulation) randomHeld() string {
-	return []string{"", "d", "u", "n", "du", "dun"}[s.random.IntN(6)]
+	return []string{"", "d", "u", "du", "du", "dun"}[s.random.IntN(6)]
+}
+
+// preparing returns a release that can be had by calling off the preparation of an update.
+func (s *simulation) preparing() (Release, bool) {
+	for _, pod := range s.pods() {
+		if stateOf(pod) != kruisev1alpha1.LifecyclePreparingUpdate {
+			continue
+		}
+		for _, r := range s.releases {
+			if r.visible() == running(pod) && r.Healthy() {
+				return r, true
+			}
+		}
+	}
+	return Release{}, false
 }
 
 func describeHooks(l kruisev1alpha1.Lifecycle) string {

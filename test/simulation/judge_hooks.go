@@ -69,7 +69,7 @@ func (s *scene) enters(before, after *corev1.Pod) error {
 		if was == kruisev1alpha1.LifecyclePreparingNormal && !complete(hooks.PreNormal, before) {
 			return fmt.Errorf("a pod becomes Normal before its preNormal hook has prepared it")
 		}
-		if was == kruisev1alpha1.LifecyclePreparingDelete {
+		if was == kruisev1alpha1.LifecyclePreparingDelete && anyConfigured(hooks) {
 			return fmt.Errorf("a pod goes from %s to Normal without being prepared", was)
 		}
 		if was != kruisev1alpha1.LifecyclePreparingNormal && !complete(hooks.InPlaceUpdate, before) {

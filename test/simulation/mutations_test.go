@@ -24,7 +24,7 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-var mutationSeeds = flag.Uint64("mutation-seeds", 400, "within how many stories a mutation must be caught")
+var mutationSeeds = flag.Uint64("mutation-seeds", 1000, "within how many stories a mutation must be caught")
 
 // TestMutationsAreCaught puts one fault after the other into planner, apply and freshness, and expects that a story shows it by
 // breaking the rule that the fault offends. A judge that everything passes would prove nothing.

@@ -57,7 +57,7 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 		first.Sidecar = "s1"
 	}
 	hooked := s.random.IntN(2) == 0
-	if hooked && s.random.IntN(2) == 0 {
+	if hooked && s.random.IntN(4) != 0 {
 		first.Held = s.randomHeld()
 	}
 	s.releases = []Release{first}
@@ -248,7 +248,10 @@ func (s *simulation) goodEnd() {
 	s.edit(func(set *kruisev1alpha1.CloneSet) {
 		u := &set.Spec.UpdateStrategy
 		r := wanted(set)
+		before, preparing := s.preparing()
 		switch {
+		case preparing && s.random.IntN(2) == 0:
+			r = before
 		case s.random.IntN(4) == 0 && s.releases[0].Healthy():
 			r = s.releases[0] // back to where it began
 		case !r.Healthy() || s.random.IntN(2) == 0:
