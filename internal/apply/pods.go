@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,8 +46,9 @@ type podPatchSpec struct {
 }
 
 type containerPatch struct {
-	Name  string `json:"name"`
-	Image string `json:"image"`
+	Name      string                       `json:"name"`
+	Image     string                       `json:"image,omitempty"`
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
 type podPatchStatus struct {
@@ -105,16 +108,44 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 	return step.On(pod), nil
 }
 
-// updateInPlace drains and then patches. The patch is conditional on the very version that the drain
-// made, so the containers never change unless the server has taken the pod out of service before.
-func (a *Applier) updateInPlace(ctx context.Context, owner types.UID, s step.UpdateInPlace) error {
+// resizePod changes resources of containers, and returns the version that the pod has after it. Every server
+// from Kubernetes 1.33 on has this subresource.
+func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target, resources map[string]corev1.ResourceRequirements) (step.Target, error) {
+	body := podPatch{Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion}, Spec: &podPatchSpec{}}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		amounts := resources[name]
+		body.Spec.Containers = append(body.Spec.Containers, containerPatch{Name: name, Resources: &amounts})
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return t, fmt.Errorf("encoding the resize of pod %s: %w", t.Name, err)
+	}
+	pod := podAt(t)
+	if err := a.client.SubResource("resize").Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, raw)); err != nil {
+		a.doubt(owner, pod, err)
+		if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+			return t, fmt.Errorf("resizing pod %s: the server has no subresource pods/resize: %s", t.Name, err.Error()) // not wrapped: it is not the pod that is missing
+		}
+		return t, fmt.Errorf("resizing pod %s: %w", t.Name, err)
+	}
+	a.writes.Wrote(owner, pod)
+	return step.On(pod), nil
+}
+
+// updateInPlace drains, then resizes, then patches. Each write is conditional on the very version that the
+// one before has made, so the containers never change unless the server has taken the pod out of service
+// before. When one is refused the rest is not tried: the next look finds out what is left.
+func (a *Applier) updateInPlace(ctx context.Context, owner types.UID, s step.UpdateInPlace) (err error) {
 	at := s.Target
 	if len(s.Drain) > 0 {
-		drained, err := a.patchConditions(ctx, owner, at, s.Drain)
-		if err != nil {
+		if at, err = a.patchConditions(ctx, owner, at, s.Drain); err != nil {
 			return err
 		}
-		at = drained
+	}
+	if len(s.Resize) > 0 {
+		if at, err = a.resizePod(ctx, owner, at, s.Resize); err != nil {
+			return err
+		}
 	}
 	return a.patchPod(ctx, owner, at, s.Patch)
 }

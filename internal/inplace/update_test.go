@@ -207,7 +207,7 @@ func TestAGracePeriodHoldsTheChangeBack(t *testing.T) {
 	if got := progress(t, p, noon.Add(10*time.Second)); !got.Holding || got.GraceLeft != 20*time.Second {
 		t.Errorf("after 10 of 30 seconds: %+v", got)
 	}
-	second, err := inplace.Resume(p)
+	second, err := inplace.Resume(p, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

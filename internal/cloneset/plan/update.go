@@ -110,7 +110,7 @@ func (p *pass) updateOf(m Member) step.Step {
 		return p.recreate(m, fmt.Sprintf("revision %s replaces %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod)))
 	}
 	d := p.difference(pod.RevisionHash(m.Pod))
-	if refusals := slices.Concat(d.Refusals, d.Missing(m.Pod)); len(refusals) > 0 {
+	if refusals := slices.Concat(d.Refusals, d.Refused(m.Pod)); len(refusals) > 0 {
 		return p.fallBack(m, strings.Join(refusals, ", ")+" cannot change in place")
 	}
 	if m.Unreadable != nil {
