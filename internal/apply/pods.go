@@ -132,22 +132,23 @@ func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target,
 	return step.On(pod), nil
 }
 
-// updateInPlace drains, then resizes, then patches. Each write is conditional on the very version that the
-// one before has made, so the containers never change unless the server has taken the pod out of service
+// changePod writes conditions, then resizes, then patches. Each write is conditional on the very version that
+// the one before has made, so containers never change unless the server has taken the pod out of service
 // before. When one is refused the rest is not tried: the next look finds out what is left.
-func (a *Applier) updateInPlace(ctx context.Context, owner types.UID, s step.UpdateInPlace) (err error) {
-	at := s.Target
-	if len(s.Drain) > 0 {
-		if at, err = a.patchConditions(ctx, owner, at, s.Drain); err != nil {
+func (a *Applier) changePod(ctx context.Context, owner types.UID, at step.Target, conditions []corev1.PodCondition,
+	resize map[string]corev1.ResourceRequirements, patch step.Patch,
+) (err error) {
+	if len(conditions) > 0 {
+		if at, err = a.patchConditions(ctx, owner, at, conditions); err != nil {
 			return err
 		}
 	}
-	if len(s.Resize) > 0 {
-		if at, err = a.resizePod(ctx, owner, at, s.Resize); err != nil {
+	if len(resize) > 0 {
+		if at, err = a.resizePod(ctx, owner, at, resize); err != nil {
 			return err
 		}
 	}
-	return a.patchPod(ctx, owner, at, s.Patch)
+	return a.patchPod(ctx, owner, at, patch)
 }
 
 func podAt(t step.Target) *corev1.Pod { return &corev1.Pod{ObjectMeta: metaAt(t)} }

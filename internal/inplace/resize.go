@@ -133,6 +133,37 @@ func resizesLeft(p *corev1.Pod, resources map[string]corev1.ResourceRequirements
 	return left
 }
 
+// Strayed is what it takes to give a pod the resources of its own template where it has those of another one.
+// Amounts that are in none of the templates are the work of somebody else and stay.
+func Strayed(p *corev1.Pod, own *corev1.PodTemplateSpec, others []*corev1.PodTemplateSpec) Difference {
+	var back Difference
+	for i := range own.Spec.Containers {
+		want := &own.Spec.Containers[i]
+		live := containerOf(p, want.Name)
+		if live == nil || sameAmounts(live.Resources.Limits, want.Resources.Limits) && sameAmounts(live.Resources.Requests, want.Resources.Requests) {
+			continue
+		}
+		for _, other := range others {
+			at := slices.IndexFunc(other.Spec.Containers, func(c corev1.Container) bool { return c.Name == want.Name })
+			if at < 0 || !sameAmounts(live.Resources.Limits, other.Spec.Containers[at].Resources.Limits) || !sameAmounts(live.Resources.Requests, other.Spec.Containers[at].Resources.Requests) {
+				continue
+			}
+			have := corev1.ResourceRequirements{Limits: maps.Clone(live.Resources.Limits), Requests: maps.Clone(live.Resources.Requests)}
+			if changed := resized(&have, want.Resources); !isEmpty(changed) {
+				back.Resources = overlay(back.Resources, map[string]corev1.ResourceRequirements{want.Name: changed})
+			}
+		}
+	}
+	return back
+}
+
+// SameSize tells whether two templates give their containers the same CPU and memory.
+func SameSize(a, b *corev1.PodTemplateSpec) bool {
+	return slices.EqualFunc(a.Spec.Containers, b.Spec.Containers, func(x, y corev1.Container) bool {
+		return sameAmounts(x.Resources.Limits, y.Resources.Limits) && sameAmounts(x.Resources.Requests, y.Resources.Requests)
+	})
+}
+
 // resizeWaits says what the node has yet to do for the containers that were resized; empty when it is done.
 // Containers that were not resized are no matter: a sidecar without resources must not hold the others up.
 func (r *Record) resizeWaits(p *corev1.Pod) string {

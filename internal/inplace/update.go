@@ -306,6 +306,12 @@ func drop(patch *step.Patch, p *corev1.Pod, key string) {
 	}
 }
 
+// GateOpen tells whether the pod has the readiness gate and it is open: the pod serves, whatever else is
+// going on with it.
+func GateOpen(p *corev1.Pod) bool {
+	return pod.HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady) && gateIs(p, corev1.ConditionTrue)
+}
+
 // gateIs tells whether the gate has that value already, or there is no gate to give it to.
 func gateIs(p *corev1.Pod, status corev1.ConditionStatus) bool {
 	gate := pod.Condition(p, kruisev1alpha1.ConditionInPlaceUpdateReady)

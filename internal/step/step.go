@@ -116,11 +116,13 @@ type ReleasePod struct {
 	Owner types.UID
 }
 
-// PatchPod changes labels and annotations of a pod.
+// PatchPod changes labels, annotations and finalizers of a pod. Conditions, when there are any, are
+// written first, and the patch is made to the very version that they led to.
 type PatchPod struct {
 	Because
 	Target
-	Patch Patch
+	Conditions []corev1.PodCondition
+	Patch      Patch
 }
 
 // SetConditions writes conditions into the status of a pod.

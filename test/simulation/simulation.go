@@ -5,6 +5,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -227,6 +228,10 @@ func (s *simulation) reconcileWith(f fault) {
 	}
 }
 
+func (s *simulation) allHealthy() bool {
+	return !slices.ContainsFunc(s.releases, func(r Release) bool { return !r.Healthy() })
+}
+
 // goodEnd is the last edit: something that can be reached.
 func (s *simulation) goodEnd() {
 	if s.set() == nil {
@@ -246,8 +251,8 @@ func (s *simulation) goodEnd() {
 		if u.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType || u.Type == kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
 			u.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
 		}
-		// A broken pod that the partition keeps would hold creations back for ever, as asked for.
-		if set.Spec.ScaleStrategy.MaxUnavailable != nil || s.random.IntN(2) == 0 {
+		// The partition may keep a pod of a release that was given up and never got ready. Then the set stays as it is, as asked for.
+		if !s.allHealthy() || s.random.IntN(2) == 0 {
 			u.Partition = nil
 		}
 	})

@@ -13,11 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/lifecycle"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 )
 
 // newPod is a pod of the set made from a revision.
-func newPod(set *kruisev1alpha1.CloneSet, from revision.Revision, id string, now time.Time) *corev1.Pod {
+func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.Revision, id string, now time.Time) *corev1.Pod {
 	template := from.Written
 	labels := maps.Clone(template.Labels)
 	if labels == nil {
@@ -26,7 +28,7 @@ func newPod(set *kruisev1alpha1.CloneSet, from revision.Revision, id string, now
 	labels[kruisev1alpha1.LabelRevision] = revision.LabelValue(from.Name)
 	labels[kruisev1alpha1.LabelPodTemplateHash] = from.Hash
 	labels[kruisev1alpha1.LabelInstanceID] = id
-	labels[kruisev1alpha1.LabelLifecycleState] = string(kruisev1alpha1.LifecycleNormal)
+	labels[kruisev1alpha1.LabelLifecycleState] = string(hooks.First())
 	annotations := maps.Clone(template.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -40,11 +42,17 @@ func newPod(set *kruisev1alpha1.CloneSet, from revision.Revision, id string, now
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
-	gate := corev1.PodReadinessGate{ConditionType: kruisev1alpha1.ConditionInPlaceUpdateReady}
-	if !slices.Contains(created.Spec.ReadinessGates, gate) {
-		created.Spec.ReadinessGates = append(created.Spec.ReadinessGates, gate)
+	addGate(created, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	if hooks.MarksNotReady() {
+		addGate(created, kruisev1alpha1.ConditionKruisePodReady)
 	}
 	return created
+}
+
+func addGate(p *corev1.Pod, kind corev1.PodConditionType) {
+	if !pod.HasGate(p, kind) {
+		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: kind})
+	}
 }
 
 func podName(set *kruisev1alpha1.CloneSet, id string) string { return set.Name + "-" + id }
@@ -70,6 +78,9 @@ func (p *pass) newNames() *names {
 	}
 	for _, existing := range p.world.Pods {
 		used[existing.Name] = true
+	}
+	for _, doomed := range p.world.Set.Spec.ScaleStrategy.PodsToDelete {
+		used[doomed] = true // a new pod of that name would be chosen for deletion at once
 	}
 	return &names{set: p.world.Set, used: used}
 }

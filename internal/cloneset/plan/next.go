@@ -14,6 +14,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -28,7 +29,7 @@ import (
 //	update   bring pods to the update revision, within the allowances
 //	tidy     remove finished pods and revisions that history no longer needs
 func Next(world World, now time.Time) Plan {
-	p := &pass{world: world, now: now, pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}}
+	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
 	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
 		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
 		p.judge()
@@ -59,6 +60,7 @@ type pass struct {
 	now      time.Time
 	plan     Plan
 	selector labels.Selector
+	hooks    lifecycle.Hooks
 	// updateRevision and currentRevision are the two sides of the release.
 	updateRevision, currentRevision revision.Revision
 	// pods holds the one step that each pod gets in this pass. A later policy overrides an earlier one:
@@ -68,6 +70,8 @@ type pass struct {
 	creations []step.Step
 	// pairs are the differences between two revisions, by their hashes, each computed once.
 	pairs map[[2]string]inplace.Difference
+	// sizes are the resources of a revision beside those of the others, by its hash.
+	sizes map[string]sizes
 }
 
 // read resolves the spec. It fails on what the API server would have rejected, had the schema been there
@@ -105,19 +109,8 @@ func unsupported(spec *kruisev1alpha1.CloneSetSpec) error {
 	switch {
 	case len(spec.VolumeClaimTemplates) > 0:
 		return fmt.Errorf("spec.volumeClaimTemplates: not supported by this version of Slipway")
-	case spec.Lifecycle != nil && hooked(spec.Lifecycle.PreDelete, spec.Lifecycle.InPlaceUpdate, spec.Lifecycle.PreNormal):
-		return fmt.Errorf("spec.lifecycle: hooks are not supported by this version of Slipway")
 	}
 	return nil
-}
-
-func hooked(hooks ...*kruisev1alpha1.LifecycleHook) bool {
-	for _, h := range hooks {
-		if h != nil && len(h.LabelsHandler)+len(h.FinalizersHandler) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *pass) lookAgainIn(wait time.Duration) {

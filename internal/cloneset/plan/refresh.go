@@ -3,12 +3,9 @@
 package plan
 
 import (
-	"time"
-
-	"k8s.io/utils/ptr"
-
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
@@ -58,31 +55,45 @@ func (p *pass) refreshOne(m Member) step.Step {
 	case !m.Progress.Finished:
 		return nil // the node has the next word
 	}
-	if conditions := inplace.InService(m.Pod, p.now); conditions != nil {
-		return step.SetConditions{Because: "no in-place update is under way", Target: step.On(m.Pod), Conditions: conditions}
+	state := p.settledState(m)
+	conditions, err := lifecycle.Unmark(m.Pod, state, p.now)
+	if err != nil {
+		p.refuse(m, err.Error())
 	}
-	if patch := p.labelling(m); patch.Labels != nil {
-		return step.PatchPod{Because: "its labels do not say what it is", Target: step.On(m.Pod), Patch: patch}
+	conditions = append(inplace.InService(m.Pod, p.now), conditions...)
+	patch := p.labelling(m, state)
+	switch {
+	case patch.Labels != nil:
+		return step.PatchPod{Because: "its labels do not say what it is", Target: step.On(m.Pod), Conditions: conditions, Patch: patch}
+	case len(conditions) > 0:
+		return step.SetConditions{Because: "no in-place update is under way", Target: step.On(m.Pod), Conditions: conditions}
 	}
 	return nil
 }
 
-// labelling is what the labels of a settled pod lack: the hash of its revision, and the lifecycle state
-// Normal where another publisher has left it in the middle of a hook that does not exist any more.
-func (p *pass) labelling(m Member) step.Patch {
+// settledState is the lifecycle state that a pod shall have which no in-place update is under way on. A pod
+// that prepares for its update or its deletion stays where it is: other policies say how it goes on.
+func (p *pass) settledState(m Member) kruisev1alpha1.LifecycleState {
+	switch {
+	case m.preparingDelete():
+		return kruisev1alpha1.LifecyclePreparingDelete
+	case m.preparingUpdate() && !m.Updated && lifecycle.Configured(p.hooks.InPlaceUpdate):
+		return kruisev1alpha1.LifecyclePreparingUpdate
+	}
+	return p.hooks.Settled(m.Pod)
+}
+
+// labelling is what the labels of a settled pod lack: the hash of its revision, and its lifecycle state.
+func (p *pass) labelling(m Member, state kruisev1alpha1.LifecycleState) step.Patch {
 	var patch step.Patch
-	set := func(key, value string) {
+	if state != pod.Lifecycle(m.Pod) {
+		patch = lifecycle.Enter(state, p.now)
+	}
+	if hash := pod.RevisionHash(m.Pod); hash != "" && m.Pod.Labels[kruisev1alpha1.LabelPodTemplateHash] == "" {
 		if patch.Labels == nil {
 			patch.Labels = map[string]*string{}
 		}
-		patch.Labels[key] = ptr.To(value)
-	}
-	if hash := pod.RevisionHash(m.Pod); hash != "" && m.Pod.Labels[kruisev1alpha1.LabelPodTemplateHash] == "" {
-		set(kruisev1alpha1.LabelPodTemplateHash, hash)
-	}
-	if state := pod.Lifecycle(m.Pod); state != kruisev1alpha1.LifecycleNormal && state != kruisev1alpha1.LifecyclePreparingDelete {
-		set(kruisev1alpha1.LabelLifecycleState, string(kruisev1alpha1.LifecycleNormal))
-		patch.Annotations = map[string]*string{kruisev1alpha1.AnnotationLifecycleTimestamp: ptr.To(p.now.UTC().Format(time.RFC3339))}
+		patch.Labels[kruisev1alpha1.LabelPodTemplateHash] = &hash
 	}
 	return patch
 }

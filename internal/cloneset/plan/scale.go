@@ -5,7 +5,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +12,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
@@ -44,7 +44,7 @@ func (p *pass) scale() bool {
 // revoke calls deletions off that a larger number of replicas makes needless. The pods that would have
 // gone last are kept.
 func (p *pass) revoke(count int) bool {
-	if count <= 0 {
+	if count <= 0 || p.hooks.MarksNotReady() { // a pod out of service may have been let down already: it goes
 		return false
 	}
 	prepared := p.membersWhere(func(m Member) bool { return m.preparingDelete() && !m.Chosen })
@@ -53,11 +53,7 @@ func (p *pass) revoke(count int) bool {
 	prepared = prepared[:min(count, len(prepared))]
 	for _, kept := range prepared {
 		p.pods[kept.UID] = step.PatchPod{
-			Because: "it is wanted again before its deletion began", Target: step.On(kept),
-			Patch: step.Patch{
-				Labels:      map[string]*string{kruisev1alpha1.LabelLifecycleState: ptr.To(string(kruisev1alpha1.LifecycleNormal))},
-				Annotations: map[string]*string{kruisev1alpha1.AnnotationLifecycleTimestamp: ptr.To(p.now.UTC().Format(time.RFC3339))},
-			},
+			Because: "it is wanted again before its deletion began", Target: step.On(kept), Patch: lifecycle.Enter(p.hooks.First(), p.now),
 		}
 	}
 	return len(prepared) > 0
@@ -70,7 +66,7 @@ func (p *pass) add(s budget.Scaling) bool {
 		if i >= s.Create.Old {
 			from = p.updateRevision
 		}
-		created := newPod(p.world.Set, from, names.next(), p.now)
+		created := newPod(p.world.Set, p.hooks, from, names.next(), p.now)
 		p.creations = append(p.creations, step.CreatePod{
 			Because: step.Because(fmt.Sprintf("%d of %d pods are missing", s.Need, p.plan.Limits.Replicas+s.Surge)), Pod: created,
 		})
@@ -79,7 +75,7 @@ func (p *pass) add(s budget.Scaling) bool {
 }
 
 func (p *pass) deletePrepared() bool {
-	prepared := p.membersWhere(Member.preparingDelete)
+	prepared := p.membersWhere(func(m Member) bool { return m.preparingDelete() && !lifecycle.Blocks(p.hooks.PreDelete, m.Pod) })
 	for _, doomed := range prepared {
 		p.delete(doomed, step.ScaleIn, "it was prepared for its deletion and nothing holds it any more")
 	}
@@ -89,7 +85,7 @@ func (p *pass) deletePrepared() bool {
 func (p *pass) deleteChosen(s budget.Scaling) bool {
 	allowed := budget.NewDeletions(s)
 	deleted, available := false, p.availability()
-	for _, doomed := range p.rank(p.membersWhere(func(m Member) bool { return m.Chosen })) {
+	for _, doomed := range p.rank(p.membersWhere(func(m Member) bool { return m.Chosen && !m.preparingDelete() })) {
 		if !allowed.Spend(available[doomed.UID]) {
 			p.hold("pods chosen for deletion wait until others are available")
 			continue
@@ -125,7 +121,34 @@ func (p *pass) scaleIn(s budget.Scaling) bool {
 }
 
 func (p *pass) delete(doomed *corev1.Pod, cause step.DeleteCause, why string) {
-	p.pods[doomed.UID] = step.DeletePod{Because: step.Because(why), Target: step.On(doomed), Cause: cause}
+	p.pods[doomed.UID] = p.deletion(doomed, cause, why)
+}
+
+// deletion is the step that deletes a pod, or that prepares its deletion when a hook holds it.
+func (p *pass) deletion(doomed *corev1.Pod, cause step.DeleteCause, why string) step.Step {
+	if !lifecycle.Blocks(p.hooks.PreDelete, doomed) {
+		return step.DeletePod{Because: step.Because(why), Target: step.On(doomed), Cause: cause}
+	}
+	prepared := step.PatchPod{
+		Because: step.Because(why + "; its preDelete hook comes first"), Target: step.On(doomed),
+		Conditions: p.marked(doomed, p.hooks.PreDelete, lifecycle.BeforeDelete),
+		Patch:      lifecycle.Enter(kruisev1alpha1.LifecyclePreparingDelete, p.now),
+	}
+	if cause == step.Recreate {
+		// So that it is not called off as a scale-in that is not needed any more.
+		prepared.Patch.Labels[kruisev1alpha1.LabelSpecifiedDelete] = ptr.To("true")
+	}
+	return prepared
+}
+
+// marked are the conditions that take a pod out of service while a hook works on it. A pod whose condition
+// cannot be read stays in service, and people are told.
+func (p *pass) marked(held *corev1.Pod, hook *kruisev1alpha1.LifecycleHook, why lifecycle.Reason) []corev1.PodCondition {
+	conditions, err := lifecycle.MarkNotReady(held, hook, why, p.now)
+	if err != nil {
+		p.plan.Refused = append(p.plan.Refused, err.Error())
+	}
+	return conditions
 }
 
 func (p *pass) rank(pods []*corev1.Pod) []*corev1.Pod {

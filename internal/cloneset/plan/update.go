@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -24,40 +26,58 @@ func (p *pass) update() {
 	s := budget.Scale(p.plan.Limits, p.count(func(m Member) bool { return m.Updated }), budget.Options{
 		SameRevision: p.currentRevision.Hash == p.updateRevision.Hash,
 	})
-	if s.Wish <= 0 {
-		return
-	}
 	strategy := &p.world.Set.Spec.UpdateStrategy
+	candidates := p.candidates()
 	switch {
 	case strategy.Paused:
-		p.hold(fmt.Sprintf("paused with %d pods to update", s.Wish))
+		if s.Wish > 0 {
+			p.hold(fmt.Sprintf("paused with %d pods to update", s.Wish))
+		}
+		return
+	case p.repairResizes(s.Cap):
+		return
+	case s.Wish <= 0:
+		p.callOff(candidates)
 		return
 	case strategy.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
+		p.callOff(candidates)
 		p.hold(fmt.Sprintf("%d pods are updated when somebody deletes them (updateStrategy.type is OnDelete)", s.Wish))
 		return
 	}
 	unavailable, onTarget := p.unavailable()
 	allowance := budget.NewAllowance(s, unavailable, onTarget)
-	for _, m := range p.candidates() {
-		next := p.updateOf(m)
-		if next == nil {
-			continue // refused: it costs the others nothing
-		}
-		if !allowance.Spend(m.Available) {
-			if stop := allowance.Stopped(); stop != budget.StoppedByWish {
-				p.hold(stop.String())
-			}
+	for i, m := range candidates {
+		switch stop := allowance.Refuses(m.Available); stop {
+		case budget.NotStopped:
+		case budget.StoppedByUnavailable:
+			p.hold(stop.String())
+			allowance.Skip()
+			continue
+		case budget.StoppedByTarget:
+			p.hold(stop.String())
+			return
+		case budget.StoppedByWish:
+			p.callOff(candidates[i:])
 			return
 		}
-		p.pods[m.Pod.UID] = next
+		next, refused := p.updateOf(m)
+		if refused {
+			continue // it costs the others nothing
+		}
+		allowance.Spend(m.Available)
+		if next != nil {
+			p.pods[m.Pod.UID] = next
+		}
 	}
 }
 
 func (p *pass) unavailable() (all, onTarget int) {
 	for _, m := range p.plan.Members {
-		if !m.Available {
+		// A pod that is resized while it serves uses the allowance too: a resize that no node can make must not
+		// reach all pods.
+		if !m.Available || !m.Progress.Finished && m.Unreadable == nil {
 			all++
-			if m.Updated {
+			if m.Updated && m.Progress.Infeasible == "" { // such a pod waits for its replacement, not for its node
 				onTarget++
 			}
 		}
@@ -103,50 +123,67 @@ func (p *pass) order(pods []*corev1.Pod) []*corev1.Pod {
 	return pod.Scatter(prioritised, all, strategy.ScatterStrategy)
 }
 
-// updateOf is the step that updates a pod, or nil when it can only be left as it is.
-func (p *pass) updateOf(m Member) step.Step {
+// updateOf is the step that updates a pod. It is nil when the pod waits for a hook, and it is refused when
+// the pod can only be left as it is.
+func (p *pass) updateOf(m Member) (next step.Step, refused bool) {
 	strategy := &p.world.Set.Spec.UpdateStrategy
 	if strategy.Type != kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType && strategy.Type != kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
-		return p.recreate(m, fmt.Sprintf("revision %s replaces %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod)))
+		return p.recreate(m, fmt.Sprintf("revision %s replaces %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod))), false
 	}
-	d := p.difference(pod.RevisionHash(m.Pod))
+	d := p.difference(pod.RevisionHash(m.Pod)).Onto(p.strayed(m))
 	if refusals := slices.Concat(d.Refusals, d.Refused(m.Pod)); len(refusals) > 0 {
 		return p.fallBack(m, strings.Join(refusals, ", ")+" cannot change in place")
 	}
 	if m.Unreadable != nil {
 		return p.fallBack(m, m.Unreadable.Error())
 	}
-	aim := inplace.Aim{Revision: p.updateRevision.Name, Label: revision.LabelValue(p.updateRevision.Name), Hash: p.updateRevision.Hash}
+	aim := p.aim()
 	if d.Empty() && m.Progress.Finished {
 		relabelled := inplace.Relabel(m.Pod, aim)
 		relabelled.Because = step.Because(fmt.Sprintf("revisions %s and %s mean the same pod", pod.RevisionHash(m.Pod), p.updateRevision.Hash))
-		return relabelled
+		return relabelled, false
 	}
-	var grace time.Duration
-	if s := strategy.InPlaceUpdateStrategy; s != nil {
-		grace = time.Duration(s.GracePeriodSeconds) * time.Second
+	if held, waits := p.beforeUpdate(m); waits {
+		return held, false
 	}
-	begun, err := inplace.Begin(m.Pod, d, aim, grace, p.now)
+	begun, err := inplace.Begin(m.Pod, d, aim, p.grace(), p.now)
 	if err != nil {
 		return p.fallBack(m, err.Error())
 	}
 	begun.Because = step.Because(fmt.Sprintf("revision %s replaces %s: %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod), d))
-	return begun
+	if p.hooks.Configured() {
+		entered := lifecycle.Enter(kruisev1alpha1.LifecycleUpdating, p.now)
+		maps.Copy(begun.Patch.Labels, entered.Labels)
+		maps.Copy(begun.Patch.Annotations, entered.Annotations)
+	}
+	return begun, false
+}
+
+// aim is the update revision.
+func (p *pass) aim() inplace.Aim {
+	return inplace.Aim{Revision: p.updateRevision.Name, Label: revision.LabelValue(p.updateRevision.Name), Hash: p.updateRevision.Hash}
+}
+
+func (p *pass) grace() time.Duration {
+	if s := p.world.Set.Spec.UpdateStrategy.InPlaceUpdateStrategy; s != nil {
+		return time.Duration(s.GracePeriodSeconds) * time.Second
+	}
+	return 0
 }
 
 // fallBack is what happens to a pod that cannot be updated in place.
-func (p *pass) fallBack(m Member, why string) step.Step {
+func (p *pass) fallBack(m Member, why string) (next step.Step, refused bool) {
 	if p.world.Set.Spec.UpdateStrategy.Type == kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
 		if m.Unreadable == nil { // else refresh has said it
 			p.refuse(m, why+", and updateStrategy.type is InPlaceOnly")
 		}
-		return nil
+		return nil, true
 	}
-	return p.recreate(m, why)
+	return p.recreate(m, why), false
 }
 
 func (p *pass) recreate(m Member, why string) step.Step {
-	return step.DeletePod{Because: step.Because(why), Target: step.On(m.Pod), Cause: step.Recreate}
+	return p.deletion(m.Pod, step.Recreate, why)
 }
 
 // difference is what stands between an older revision and the update revision.
@@ -158,7 +195,9 @@ func (p *pass) difference(fromHash string) inplace.Difference {
 	d := inplace.Difference{Refusals: []string{fmt.Sprintf("revision %q of the pod, which is not in the history any more,", fromHash)}}
 	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
 		if r.Hash == fromHash && r.Err == nil {
-			d = inplace.Compare(r.Template, p.updateRevision.Template)
+			if d = inplace.Compare(r.Template, p.updateRevision.Template); p.world.ResizeOff {
+				d = d.WithoutResize()
+			}
 		}
 	}
 	p.pairs[pair] = d

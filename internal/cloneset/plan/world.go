@@ -29,6 +29,9 @@ type World struct {
 	// NodeLabels are the labels of the nodes that the pods run on, by node name. They are observed only
 	// when the spec has topology spread constraints.
 	NodeLabels map[string]map[string]string
+	// ResizeOff: resources of living pods are not to be changed. Every server from Kubernetes 1.33 on can
+	// change them.
+	ResizeOff bool
 }
 
 // Plan is what to do now, and what the decision was based on.
