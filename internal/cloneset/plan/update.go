@@ -73,11 +73,12 @@ func (p *pass) update() {
 
 func (p *pass) unavailable() (all, onTarget int) {
 	for _, m := range p.plan.Members {
-		// A pod that is resized while it serves uses the allowance too: a resize that no node can make must not
-		// reach all pods.
-		if !m.Available || !m.Progress.Finished && m.Unreadable == nil {
+		// An updated pod that is resized while it serves uses the allowance too: a resize that no node can make
+		// must not reach all pods. But one that can only be replaced does not wait for its node.
+		resizing := m.Updated && m.Unreadable == nil && !m.Progress.Finished
+		if !m.Available || resizing {
 			all++
-			if m.Updated && m.Progress.Infeasible == "" { // such a pod waits for its replacement, not for its node
+			if m.Updated && m.Progress.Infeasible == "" {
 				onTarget++
 			}
 		}
