@@ -42,7 +42,8 @@ func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
 	}
 	switch {
 	case record == nil:
-		return Progress{Finished: true}, nil
+		waiting := unrecordedRestart(p)
+		return Progress{Finished: waiting == "", Waiting: waiting}, nil
 	case held != nil:
 		left := record.UpdateTimestamp.Add(time.Duration(held.GraceSeconds) * time.Second).Sub(now)
 		return Progress{Holding: true, GraceLeft: max(left, 0), Waiting: "the grace period before the containers change"}, nil
@@ -51,7 +52,8 @@ func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
 		return Progress{Waiting: waiting, Infeasible: record.infeasible(p)}, nil
 	}
 	if record.next().empty() {
-		return Progress{Finished: true}, nil
+		waiting := unrecordedRestart(p)
+		return Progress{Finished: waiting == "", Waiting: waiting}, nil
 	}
 	if name := record.notReady(p); name != "" {
 		return Progress{Waiting: fmt.Sprintf("container %s: it is not ready, and the next batch of containers comes after it", name)}, nil

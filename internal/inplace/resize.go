@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -140,21 +141,33 @@ func Strayed(p *corev1.Pod, own *corev1.PodTemplateSpec, others []*corev1.PodTem
 	for i := range own.Spec.Containers {
 		want := &own.Spec.Containers[i]
 		live := containerOf(p, want.Name)
-		if live == nil || sameAmounts(live.Resources.Limits, want.Resources.Limits) && sameAmounts(live.Resources.Requests, want.Resources.Requests) {
+		if live == nil {
 			continue
 		}
+		var changed corev1.ResourceRequirements
 		for _, other := range others {
-			at := slices.IndexFunc(other.Spec.Containers, func(c corev1.Container) bool { return c.Name == want.Name })
-			if at < 0 || !sameAmounts(live.Resources.Limits, other.Spec.Containers[at].Resources.Limits) || !sameAmounts(live.Resources.Requests, other.Spec.Containers[at].Resources.Requests) {
-				continue
+			for j := range other.Spec.Containers {
+				if from := &other.Spec.Containers[j]; from.Name == want.Name {
+					changed.Limits = strayedList(changed.Limits, live.Resources.Limits, want.Resources.Limits, from.Resources.Limits)
+					changed.Requests = strayedList(changed.Requests, live.Resources.Requests, want.Resources.Requests, from.Resources.Requests)
+				}
 			}
-			have := corev1.ResourceRequirements{Limits: maps.Clone(live.Resources.Limits), Requests: maps.Clone(live.Resources.Requests)}
-			if changed := resized(&have, want.Resources); !isEmpty(changed) {
-				back.Resources = overlay(back.Resources, map[string]corev1.ResourceRequirements{want.Name: changed})
-			}
+		}
+		if !isEmpty(changed) {
+			back.Resources = overlay(back.Resources, map[string]corev1.ResourceRequirements{want.Name: changed})
 		}
 	}
 	return back
+}
+
+func strayedList(found, live, own, other corev1.ResourceList) corev1.ResourceList {
+	for _, name := range resizable {
+		has, want, from := live[name], own[name], other[name]
+		if _, both := own[name]; both && has.Cmp(want) != 0 && has.Cmp(from) == 0 {
+			found = overlay(found, corev1.ResourceList{name: want})
+		}
+	}
+	return found
 }
 
 // SameSize tells whether two templates give their containers the same CPU and memory.
@@ -210,6 +223,28 @@ func (r *Record) resizedContainers(p *corev1.Pod) []string {
 		}
 	}
 	return names
+}
+
+// unrecordedRestart names a container that is about to restart for its resources in a pod that is out of
+// service, although the update that resized it was given up before the patch that would have recorded it.
+func unrecordedRestart(p *corev1.Pod) string {
+	gate := pod.Condition(p, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	pending := pod.Condition(p, corev1.PodResizePending)
+	if gate == nil || gate.Status != corev1.ConditionFalse || pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible {
+		return ""
+	}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		status := statusOf(p, c.Name)
+		if status == nil || status.Resources == nil {
+			continue
+		}
+		has := corev1.ResourceRequirements{Limits: maps.Clone(status.Resources.Limits), Requests: maps.Clone(status.Resources.Requests)}
+		if restartsFor(c, resized(&has, c.Resources)) {
+			return fmt.Sprintf("container %s: the node has not resized it", c.Name)
+		}
+	}
+	return ""
 }
 
 // infeasible says why the node will never be able to resize the pod; empty when it may be.

@@ -45,11 +45,13 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	d = d.Onto(unfinished).notYet(p)
+	whole := d.Onto(unfinished)
+	d = whole.notYet(p)
 
 	record := Record{Revision: aim.Revision, UpdateTimestamp: metav1.NewTime(now.UTC().Truncate(time.Second))}
 	record.carry(p, before)
 	record.involve(p, d)
+	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p)}
 	if d.Drains(p) {
 		update.Drain = drain(p, now)
@@ -109,10 +111,11 @@ func Advance(p *corev1.Pod, now time.Time) (step.UpdateInPlace, error) {
 
 // goOn brings more of an update that has begun.
 func goOn(p *corev1.Pod, record Record, d Difference, now time.Time) (step.UpdateInPlace, error) {
-	before := record
+	before, whole := record, d
 	d = d.notYet(p)
 	record.carry(p, &before)
 	record.involve(p, d)
+	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p), Resumes: true}
 	if d.Drains(p) { // nothing to write, unless somebody has opened the gate meanwhile
 		update.Drain = drain(p, now)
@@ -201,6 +204,20 @@ func (r *Record) involve(p *corev1.Pod, d Difference) {
 	r.UpdateImages = r.UpdateImages || len(d.Images) > 0
 	r.UpdateResources = r.UpdateResources || len(d.Resources) > 0
 	r.UpdateEnvFromMetadata = r.UpdateEnvFromMetadata || len(d.readers(p)) > 0
+}
+
+// resizedAlready notes resizes that were made and not recorded, because the manager died or was refused in
+// between: the node may still be on its way there.
+func (r *Record) resizedAlready(p *corev1.Pod, whole, left Difference) {
+	for name := range whole.Resources {
+		if _, isLeft := left.Resources[name]; isLeft || containerOf(p, name) == nil {
+			continue
+		}
+		r.UpdateResources = true
+		r.ResizedContainers = union([]string{name}, r.ResizedContainers)
+		r.PodGeneration = max(r.PodGeneration, p.Generation)
+	}
+	slices.Sort(r.ResizedContainers)
 }
 
 // note writes down what the node reported of each container whose image is about to change, and which
