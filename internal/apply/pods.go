@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,6 +131,13 @@ func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target,
 	}
 	a.writes.Wrote(owner, pod)
 	return step.On(pod), nil
+}
+
+// IsInfeasible tells whether a server has refused a resize because the node of the pod is too small. Servers
+// from Kubernetes 1.36 on look at that themselves; they say it in words only, and a refusal for another reason,
+// such as a quota, must not be taken for it: a new pod would not get through either.
+func IsInfeasible(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "didn't have enough allocatable resources")
 }
 
 // changePod writes conditions, then resizes, then patches. Each write is conditional on the very version that

@@ -57,6 +57,9 @@ func (p *pass) repairOf(m Member) (next step.Step, refused bool) {
 	if !m.Progress.Finished || strayed.Empty() {
 		return nil, false
 	}
+	if why := p.world.Unresizable[m.Pod.UID]; why != "" {
+		return p.fallBack(m, why)
+	}
 	if refusals := strayed.Refused(m.Pod); len(refusals) > 0 {
 		return nil, true // somebody else has made it a pod that nobody can resize
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
@@ -128,6 +129,20 @@ func TestResizingSwitchedOffRecreates(t *testing.T) {
 	got := plan.Next(s.world, now)
 	if diff := cmp.Diff([]string{"DeletePod web-a Recreate"}, told(got)); diff != "" || !strings.Contains(got.Steps[0].Why(), "spec.containers[app].resources") {
 		t.Errorf("because %q; steps (-want +got):\n%s", got.Steps[0].Why(), diff)
+	}
+}
+
+func TestAPodWhoseResizeTheServerRefusesIsRecreated(t *testing.T) {
+	for kind, want := range map[kruisev1alpha1.CloneSetUpdateStrategyType][]string{
+		kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType: {"DeletePod web-a Recreate"},
+		kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType:       nil,
+	} {
+		s := sizes(inPlace(1).Type(kind), "1", "2").pod("a", 0, size("1"))
+		s.world.Unresizable = map[types.UID]string{s.world.Pods[0].UID: "too small"}
+		got := plan.Next(s.world, now)
+		if diff := cmp.Diff(want, told(got), cmpopts.EquateEmpty()); diff != "" || len(want)+len(got.Refused) != 1 {
+			t.Errorf("%s: refused %q, steps (-want +got):\n%s", kind, got.Refused, diff)
+		}
 	}
 }
 

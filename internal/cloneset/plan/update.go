@@ -137,6 +137,9 @@ func (p *pass) updateOf(m Member) (next step.Step, refused bool) {
 	if m.Unreadable != nil {
 		return p.fallBack(m, m.Unreadable.Error())
 	}
+	if why := p.world.Unresizable[m.Pod.UID]; why != "" && len(d.Resources) > 0 {
+		return p.fallBack(m, why)
+	}
 	aim := p.aim()
 	if d.Empty() && m.Progress.Finished {
 		relabelled := inplace.Relabel(m.Pod, aim)

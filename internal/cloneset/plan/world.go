@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
@@ -32,6 +33,9 @@ type World struct {
 	// ResizeOff: resources of living pods are not to be changed. Every server from Kubernetes 1.33 on can
 	// change them.
 	ResizeOff bool
+	// Unresizable says why the server has refused to resize a pod as the present spec asks, by its UID: its
+	// node is too small.
+	Unresizable map[types.UID]string
 }
 
 // Plan is what to do now, and what the decision was based on.
