@@ -89,7 +89,7 @@ func TestAPodIsResizedInPlace(t *testing.T) {
 		until(t, "the update", func() (bool, any) {
 			done, state := settled()
 			pods := podsOf(t, ns)
-			waiting := len(pods) != 1 || pods[0].Labels[kruisev1alpha1.LabelRevision] != get(t, ns, "web").Status.UpdateRevision ||
+			waiting := len(pods) != 1 || len(pods[0].Status.ContainerStatuses) != 1 || pods[0].Status.ContainerStatuses[0].Resources == nil || pods[0].Labels[kruisev1alpha1.LabelRevision] != get(t, ns, "web").Status.UpdateRevision ||
 				pods[0].Status.ContainerStatuses[0].Resources.Requests.Cpu().Cmp(*pods[0].Spec.Containers[0].Resources.Requests.Cpu()) != 0
 			return done && !waiting, state
 		})
