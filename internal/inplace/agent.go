@@ -15,7 +15,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
-// report is the pod annotation apps.kruise.io/runtime-containers-meta, by which a node agent tells what
+// agentReport is the pod annotation apps.kruise.io/runtime-containers-meta, by which a node agent tells what
 // the running containers were made from. Such an agent also restarts containers whose environment is old.
 type agentReport struct {
 	Containers []struct {

@@ -66,16 +66,16 @@ func (d Difference) WithoutResize() Difference {
 
 // qosClass is the quality of service that a pod with these containers gets.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
-	guaranteed, any := true, false
+	guaranteed, some := true, false
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		for _, name := range resizable {
 			limit, request := c.Resources.Limits[name], c.Resources.Requests[name]
-			any = any || limit.Sign() > 0 || request.Sign() > 0
+			some = some || limit.Sign() > 0 || request.Sign() > 0
 			guaranteed = guaranteed && limit.Sign() > 0 && (request.IsZero() || request.Cmp(limit) == 0)
 		}
 	}
 	switch {
-	case !any:
+	case !some:
 		return corev1.PodQOSBestEffort
 	case guaranteed:
 		return corev1.PodQOSGuaranteed

@@ -169,10 +169,10 @@ func resize(before, after *corev1.Pod) error {
 // qualityOf is the QoS class of a pod: guaranteed when each container has equal limits and requests of CPU and memory, best
 // effort when none has any.
 func qualityOf(spec *corev1.PodSpec) corev1.PodQOSClass {
-	any, all := false, true
+	some, all := false, true
 	for i := range spec.Containers {
 		r := &spec.Containers[i].Resources
-		any = any || len(r.Requests)+len(r.Limits) > 0
+		some = some || len(r.Requests)+len(r.Limits) > 0
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			limit, limited := r.Limits[name]
 			request, requested := r.Requests[name]
@@ -180,7 +180,7 @@ func qualityOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 		}
 	}
 	switch {
-	case !any:
+	case !some:
 		return corev1.PodQOSBestEffort
 	case all:
 		return corev1.PodQOSGuaranteed
