@@ -66,6 +66,7 @@ func tellOne(recorder events.EventRecorder, about runtime.Object, o Outcome) {
 	update, isUpdate := o.Step.(step.UpdateInPlace)
 	switch {
 	case !told:
+	case o.Err == nil && reasons.done == "":
 	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 	case o.Err != nil:
 		recorder.Eventf(about, nil, corev1.EventTypeWarning, reasons.failed, reasons.action, "%s", o.Err.Error())
@@ -74,6 +75,7 @@ func tellOne(recorder events.EventRecorder, about runtime.Object, o Outcome) {
 	}
 }
 
+// eventReasons name the event of a step. Without done, only failures are told.
 type eventReasons struct{ done, failed, action string }
 
 func eventOf(s step.Step) (eventReasons, bool) {
@@ -87,7 +89,14 @@ func eventOf(s step.Step) (eventReasons, bool) {
 		return eventReasons{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.UpdateInPlace:
 		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, true
-	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions:
+	case step.CreateClaim:
+		return eventReasons{failed: "FailedCreate", action: "Create"}, true
+	case step.DeleteClaim:
+		return eventReasons{failed: "FailedDelete", action: "Delete"}, true
+	case step.GiveClaim:
+		return eventReasons{failed: "FailedUpdate", action: "Update"}, true
+	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
+		step.TrimPodsToDelete:
 		return eventReasons{}, false
 	}
 	panic(fmt.Sprintf("apply: step %T has no event", s))

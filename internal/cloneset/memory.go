@@ -30,6 +30,8 @@ type memory struct {
 	decoded    map[string]revision.Revision
 	generation int64
 	live       revision.Revision
+	owed       map[types.UID]bool // claims whose pod we have deleted
+	prepared   map[string]bool    // pods whose claims we have created, and which could not be created themselves
 }
 
 type memories struct {
@@ -47,7 +49,7 @@ func (m *memories) of(set *kruisev1alpha1.CloneSet) *memory {
 	if m.sets == nil {
 		m.sets = map[types.NamespacedName]*memory{}
 	}
-	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}}
+	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}, owed: map[types.UID]bool{}, prepared: map[string]bool{}}
 	return m.sets[key]
 }
 
@@ -82,6 +84,8 @@ func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m 
 		switch s := o.Step.(type) {
 		case step.CreatePod:
 			existing = &corev1.Pod{}
+		case step.CreateClaim:
+			existing = &corev1.PersistentVolumeClaim{}
 		case step.CreateRevision:
 			existing = &appsv1.ControllerRevision{}
 		default:
