@@ -228,6 +228,11 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	p := builders.Pod("a").Build()
 	apply.Tell(recorder, p, []apply.Outcome{
 		{Step: step.CreatePod{Because: "1 of 3 pods are missing", Pod: p}},
+		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}},
+		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "b"}}},
+		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "c"}}},
+		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "d"}}},
+		{Step: step.UpdateInPlace{Because: "its grace period is over", Target: step.Target{Name: "e"}, Resumes: true}},
 		{Step: step.DeletePod{Because: "there is 1 pod more than wanted", Target: step.On(p)}, Err: errors.New("deleting pod a: denied")},
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
@@ -240,6 +245,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	}
 	want := []string{
 		"Normal SuccessfulCreate pod a: 1 of 3 pods are missing",
+		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
 	}

@@ -22,7 +22,7 @@ func units(steps []step.Step) [][]step.Step {
 	var units [][]step.Step
 	at := map[string]int{}
 	for _, s := range steps {
-		pod := podOf(s)
+		pod := unitOf(s)
 		if i, begun := at[pod]; begun && pod != "" {
 			units[i] = append(units[i], s)
 			continue
@@ -33,8 +33,8 @@ func units(steps []step.Step) [][]step.Step {
 	return units
 }
 
-// podOf names the pod whose unit a step belongs to; empty for steps without one.
-func podOf(s step.Step) string {
+// unitOf names the pod whose unit a step belongs to; empty for steps without one.
+func unitOf(s step.Step) string {
 	switch s := s.(type) {
 	case step.CreateClaim:
 		return s.Pod

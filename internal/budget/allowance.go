@@ -32,8 +32,8 @@ func (s Stop) String() string {
 	return "unknown"
 }
 
-// Allowance is what an update may spend in one pass. Offer it the candidates
-// in their order; the first that it refuses ends the pass.
+// Allowance is what an update may spend in one pass. Ask it about the
+// candidates in their order, and tell it what became of each.
 //
 // A pod that is unavailable already costs nothing, so it may always go first.
 // But never more pods than the allowance are unavailable on the revision the
@@ -47,7 +47,6 @@ type Allowance struct {
 	wish                  int
 	limit, targetLimit    int
 	unavailable, onTarget int
-	stopped               Stop
 }
 
 // NewAllowance returns the allowance of a pass. Unavailable counts all active
@@ -57,33 +56,34 @@ func NewAllowance(s Scaling, unavailable, onTarget int) *Allowance {
 	return &Allowance{wish: abs(s.Wish), limit: s.Cap, targetLimit: s.Cap + s.HeldBack, unavailable: unavailable, onTarget: onTarget}
 }
 
-// Spend reports whether the next candidate may be updated, and takes it into
-// account. After a refusal it refuses every further candidate.
-func (a *Allowance) Spend(available bool) bool {
-	if a.stopped != NotStopped {
-		return false
-	}
+// Refuses says why the next candidate may not be updated, or NotStopped.
+//
+// StoppedByUnavailable speaks of this candidate only: Skip it, and ask about
+// the next. Where an order asked for by a user puts available pods in front, a
+// broken one behind them can still be repaired. The other reasons end the pass.
+func (a *Allowance) Refuses(available bool) Stop {
 	switch {
 	case a.wish <= 0:
-		a.stopped = StoppedByWish
+		return StoppedByWish
 	case a.onTarget >= a.targetLimit:
-		a.stopped = StoppedByTarget
+		return StoppedByTarget
 	case available && a.unavailable >= a.limit:
-		a.stopped = StoppedByUnavailable
+		return StoppedByUnavailable
 	}
-	if a.stopped != NotStopped {
-		return false
-	}
+	return NotStopped
+}
+
+// Skip passes a candidate over. It keeps its place among those wanted.
+func (a *Allowance) Skip() { a.wish-- }
+
+// Spend takes the update of a candidate into account.
+func (a *Allowance) Spend(available bool) {
 	a.wish--
 	a.onTarget++
 	if available {
 		a.unavailable++
 	}
-	return true
 }
-
-// Stopped returns why a candidate was refused, or NotStopped.
-func (a *Allowance) Stopped() Stop { return a.stopped }
 
 // Deletions is what a pass may spend on deleting pods.
 type Deletions struct {

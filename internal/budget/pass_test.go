@@ -221,10 +221,11 @@ func (m model) update(pods []modelPod, _ Scaling) (string, []modelPod) {
 	candidates := unavailableFirst(pods)
 	slices.SortStableFunc(candidates, func(a, b modelPod) int { return compare(a.state != "PU", b.state != "PU") })
 	for _, p := range candidates {
-		if p.new == toNew || p.state == "PD" || !allowance.Spend(p.available()) {
+		if p.new == toNew || p.state == "PD" || allowance.Refuses(p.available()) != NotStopped {
 			after = append(after, p)
 			continue
 		}
+		allowance.Spend(p.available())
 		updated++
 		if !m.recreate {
 			after = append(after, modelPod{new: toNew, health: 'u', chosen: p.chosen, state: "U"})

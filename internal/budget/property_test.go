@@ -141,21 +141,26 @@ func TestAllowanceKeepsItsLimits(t *testing.T) {
 		allowance := NewAllowance(s, unavailable, onTarget)
 
 		granted, given := 0, 0
-		stopped := false
+		ended := false
 		for i, available := range rapid.SliceOf(rapid.Bool()).Draw(t, "candidates") {
-			ok := allowance.Spend(available)
-			if ok && stopped {
-				t.Fatalf("candidate %d was granted after a refusal", i)
+			stop := allowance.Refuses(available)
+			if ended && (stop == NotStopped || stop == StoppedByUnavailable) {
+				t.Fatalf("candidate %d was not refused for good after an end", i)
 			}
-			stopped = !ok
-			if ok != (allowance.Stopped() == NotStopped) {
-				t.Fatalf("granted %v, stopped %v", ok, allowance.Stopped())
-			}
-			if ok {
+			switch stop {
+			case NotStopped:
+				allowance.Spend(available)
 				granted++
 				if available {
 					given++
 				}
+			case StoppedByUnavailable:
+				if !available {
+					t.Fatalf("candidate %d is unavailable already and was refused for it", i)
+				}
+				allowance.Skip()
+			case StoppedByWish, StoppedByTarget:
+				ended = true
 			}
 		}
 		if granted > abs(s.Wish) {
@@ -188,21 +193,34 @@ func TestAllowanceSaysWhyItStops(t *testing.T) {
 		"the missing pods wait for the broken ones": {
 			wish: 3, limit: 0, heldBack: 2, unavailable: 3, candidates: []bool{false, false, false}, granted: 2, want: StoppedByTarget,
 		},
-		"missing pods free no available ones": {wish: 3, limit: 0, heldBack: 2, candidates: []bool{true}, want: StoppedByUnavailable},
+		"a broken pod behind an available one is repaired": {wish: 3, limit: 2, unavailable: 2, candidates: []bool{true, false}, granted: 1, want: NotStopped},
+		"but only among those wanted":                      {wish: 1, limit: 2, unavailable: 2, candidates: []bool{true, false}, want: StoppedByWish},
+		"missing pods free no available ones":              {wish: 3, limit: 0, heldBack: 2, candidates: []bool{true}, want: StoppedByUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allowance := NewAllowance(Scaling{Wish: test.wish, Cap: test.limit, HeldBack: test.heldBack}, test.unavailable, test.onTarget)
-			granted := 0
-			for _, available := range test.candidates {
-				if allowance.Spend(available) {
-					granted++
-				}
-			}
-			if granted != test.granted || allowance.Stopped() != test.want {
-				t.Errorf("granted %d, stopped: %v; want %d, %v", granted, allowance.Stopped(), test.granted, test.want)
+			granted, last := spendAll(allowance, test.candidates)
+			if granted != test.granted || last != test.want {
+				t.Errorf("granted %d, stopped: %v; want %d, %v", granted, last, test.granted, test.want)
 			}
 		})
 	}
+}
+
+// spendAll offers candidates as a planner does. It returns how many were granted and what was said last.
+func spendAll(allowance *Allowance, candidates []bool) (granted int, last Stop) {
+	for _, available := range candidates {
+		switch last = allowance.Refuses(available); last {
+		case NotStopped:
+			allowance.Spend(available)
+			granted++
+		case StoppedByUnavailable:
+			allowance.Skip()
+		case StoppedByWish, StoppedByTarget:
+			return granted, last
+		}
+	}
+	return granted, last
 }
 
 // The rules that a whole pass keeps, whatever it finds.

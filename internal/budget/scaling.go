@@ -97,9 +97,13 @@ func Scale(l Limits, c Counts, o Options) Scaling {
 // gaps returns how far each side is from its share: positive means too many.
 // Old pods are never made, and new pods never unmade, just to reach the
 // partition, unless rolling back by partition is asked for.
+//
+// New pods that were chosen for deletion are as good as gone: counted as
+// updated, they would keep a broken old pod from its update, and that pod,
+// being unavailable, would keep them from their deletion.
 func gaps(l Limits, c Counts, o Options) (oldGap, newGap int) {
 	oldGap = c.Old.All - c.Old.PreparingDelete - l.Partition
-	newGap = c.New.All - c.New.PreparingDelete - (l.Replicas - l.Partition)
+	newGap = c.New.All - c.New.PreparingDelete - c.New.Chosen - (l.Replicas - l.Partition)
 	if o.PartitionRollback && !o.SameRevision {
 		return oldGap, newGap
 	}

@@ -72,7 +72,10 @@ func TestPass(t *testing.T) {
 		"a raised partition does not roll back":                        {r: 5, p: "4", s: "0", u: "2", pods: "1oA 4nA", want: "nothing"},
 		"a raised partition rolls back when asked to":                  {r: 5, p: "4", s: "0", u: "2", options: rollback, pods: "1oA 4nA", want: "update 2 → o (want 3, cap 2)"},
 		"scaled to nothing, everything goes at once":                   {r: 0, p: "0", s: "0", u: "1", pods: "3nA", want: "delete 0 old + 3 new (scale-in, chose 3)"},
-		"a chosen unavailable pod does not free an available one":      {r: 5, p: "0", s: "0", u: "1", pods: "3nA 1nu* 1nA*", want: "delete 0 old + 1 new (specified)"},
+		"a chosen new pod does not keep a broken old one from its update": {
+			r: 4, p: "0", s: "3", u: "0", pods: "1ou 3nA 1nA*", want: "update 1 → n (want 1, cap 1)",
+		},
+		"a chosen unavailable pod does not free an available one": {r: 5, p: "0", s: "0", u: "1", pods: "3nA 1nu* 1nA*", want: "delete 0 old + 1 new (specified)"},
 		"rolling back needs two revisions": {
 			r: 5, p: "4", s: "0", u: "2", options: Options{PartitionRollback: true, SameRevision: true}, pods: "1oA 4nA", want: "nothing",
 		},

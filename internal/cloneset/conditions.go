@@ -3,6 +3,7 @@
 package cloneset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,13 +88,7 @@ func waitingPods(members []plan.Member) []string {
 		if m.Available {
 			continue
 		}
-		why := pod.WaitingFor(m.Pod)
-		if !m.Progress.Finished && m.Progress.Waiting != "" {
-			why = strings.Join(slices.DeleteFunc([]string{why, m.Progress.Waiting}, func(s string) bool { return s == "" }), "; ")
-		}
-		if why == "" {
-			why = "ready, and not yet for minReadySeconds"
-		}
+		why := cmp.Or(pod.WaitingFor(m.Pod), m.Progress.Waiting, "ready, and not yet for minReadySeconds")
 		waiting = append(waiting, fmt.Sprintf("pod %s (%s)", m.Pod.Name, why))
 	}
 	return waiting

@@ -296,15 +296,3 @@ func TestAnOldTemplateThatMountsAClaimThatIsNoMoreIsToldAndNotTried(t *testing.T
 		t.Errorf("with the claim template, %q keeps it from %v", got.Uncreatable, told(got))
 	}
 }
-
-// A new pod under a name that somebody wants to be deleted would be deleted at once, for ever.
-func TestANameInPodsToDeleteIsNotGivenToANewPod(t *testing.T) {
-	s := sceneOf(inPlace(1), v1)
-	first := plan.Next(s.world, now).Steps[0].Subject()
-	s.set.Spec.ScaleStrategy.PodsToDelete = []string{first}
-	for _, each := range plan.Next(s.world, now).Steps {
-		if created, is := each.(step.CreatePod); is && created.Pod.Name == first {
-			t.Errorf("%s is created while it is named for deletion", first)
-		}
-	}
-}

@@ -80,8 +80,8 @@ func (p *pass) newNames() *names {
 	for _, existing := range p.world.Pods {
 		used[existing.Name] = true
 	}
-	for _, name := range p.world.Set.Spec.ScaleStrategy.PodsToDelete {
-		used[name] = true // or a new pod would be deleted in the place of an old one
+	for _, doomed := range p.world.Set.Spec.ScaleStrategy.PodsToDelete {
+		used[doomed] = true // a new pod of that name would be chosen for deletion at once
 	}
 	return &names{pass: p, used: used}
 }

@@ -159,6 +159,12 @@ func TestNextDecides(t *testing.T) {
 			}), v1, v2).pod("a", 0, label("order", "1")).pod("b", 0, label("order", "3")).pod("c", 0, label("order", "2")),
 			[]string{"UpdateInPlace web-b"},
 		},
+		"a broken pod is repaired also when others go before it": {
+			sceneOf(inPlace(3).With(func(s *kruisev1alpha1.CloneSet) {
+				s.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{OrderPriority: []kruisev1alpha1.UpdatePriorityOrderTerm{{OrderedKey: "order"}}}
+			}), v1, v2).pod("a", 0, label("order", "1"), notReady).pod("b", 0, label("order", "3")).pod("c", 0, label("order", "2")),
+			[]string{"UpdateInPlace web-a"},
+		},
 		"scattering comes after the priority": {
 			sceneOf(inPlace(4).With(func(s *kruisev1alpha1.CloneSet) {
 				s.Spec.UpdateStrategy.ScatterStrategy = kruisev1alpha1.UpdateScatterStrategy{{Key: "zone", Value: "b"}}
@@ -256,6 +262,16 @@ func TestAChangeThatNoPodCanTakeOver(t *testing.T) {
 	only := plan.Next(changed(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType).world, now)
 	if len(only.Steps) != 0 || len(only.Refused) != 1 || !strings.Contains(only.Refused[0], field) {
 		t.Errorf("InPlaceOnly leaves the pod and names the field; got %v, refused %q", told(only), only.Refused)
+	}
+}
+
+// Else the new pod is chosen for deletion too, and so on for ever.
+func TestANameThatIsChosenForDeletionIsNotUsed(t *testing.T) {
+	s := sceneOf(inPlace(1), v1)
+	first := plan.Next(s.world, now).Steps[0].Subject()
+	s.set.Spec.ScaleStrategy.PodsToDelete = []string{first}
+	if second := plan.Next(s.world, now).Steps[0].Subject(); second == first {
+		t.Errorf("the pod is to be called %s again", second)
 	}
 }
 

@@ -45,18 +45,24 @@ func (p *pass) update() {
 	unavailable, onTarget := p.unavailable()
 	allowance := budget.NewAllowance(s, unavailable, onTarget)
 	for i, m := range candidates {
+		switch stop := allowance.Refuses(m.Available); stop {
+		case budget.NotStopped:
+		case budget.StoppedByUnavailable:
+			p.hold(stop.String())
+			allowance.Skip()
+			continue
+		case budget.StoppedByTarget:
+			p.hold(stop.String())
+			return
+		case budget.StoppedByWish:
+			p.callOff(candidates[i:])
+			return
+		}
 		next, refused := p.updateOf(m)
 		if refused {
 			continue // it costs the others nothing
 		}
-		if !allowance.Spend(m.Available) {
-			if stop := allowance.Stopped(); stop == budget.StoppedByWish {
-				p.callOff(candidates[i:])
-			} else {
-				p.hold(stop.String())
-			}
-			return
-		}
+		allowance.Spend(m.Available)
 		if next != nil {
 			p.pods[m.Pod.UID] = next
 		}
