@@ -157,10 +157,12 @@ func (s *scene) mountsClaims(pod *corev1.Pod) error {
 	for _, name := range want {
 		key := types.NamespacedName{Namespace: pod.Namespace, Name: name}
 		seen := s.judge.view.Peek(api.Claims, key)
-		if seen == nil && s.judge.server.Get(api.Claims, key) == nil {
+		is := s.judge.server.Get(api.Claims, key)
+		if seen == nil && is == nil {
 			return fmt.Errorf("pod is created before its claim %s", name)
 		}
-		if seen != nil && seen.GetDeletionTimestamp() != nil {
+		// What the view shows may be gone, and the claim of that name a new one.
+		if seen != nil && seen.GetDeletionTimestamp() != nil && (is == nil || is.GetUID() == seen.GetUID()) {
 			return fmt.Errorf("pod is created on claim %s, which is on its way out", name)
 		}
 	}
