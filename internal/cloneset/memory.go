@@ -32,6 +32,10 @@ type memory struct {
 	decoded     map[string]revision.Revision
 	generation  int64
 	live        revision.Revision
+	// owed are claims whose pod we have deleted.
+	owed map[types.UID]bool
+	// prepared are pods whose claims we have created, and which could not be created themselves.
+	prepared map[string]bool
 }
 
 type memories struct {
@@ -49,7 +53,7 @@ func (m *memories) of(set *kruisev1alpha1.CloneSet) *memory {
 	if m.sets == nil {
 		m.sets = map[types.NamespacedName]*memory{}
 	}
-	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}}
+	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}, owed: map[types.UID]bool{}, prepared: map[string]bool{}}
 	return m.sets[key]
 }
 
@@ -88,6 +92,8 @@ func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m 
 		switch s := o.Step.(type) {
 		case step.CreatePod:
 			existing = &corev1.Pod{}
+		case step.CreateClaim:
+			existing = &corev1.PersistentVolumeClaim{}
 		case step.CreateRevision:
 			existing = &appsv1.ControllerRevision{}
 		default:

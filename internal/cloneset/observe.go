@@ -32,6 +32,9 @@ func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, 
 	}
 	slices.SortFunc(world.Pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 
+	if err := r.observeClaims(ctx, set, m, &world); err != nil {
+		return world, err
+	}
 	owned, err := r.revisions(ctx, set, string(set.UID))
 	if err != nil {
 		return world, err

@@ -150,6 +150,44 @@ type UpdateInPlace struct {
 	Resumes bool
 }
 
+// CreateClaim creates a claim that a pod mounts. The pod is not created when one of its claims could not
+// be.
+type CreateClaim struct {
+	Because
+	Claim *corev1.PersistentVolumeClaim
+	// Pod is the name of the pod that the claim is for.
+	Pod string
+}
+
+// Subject returns the name of the claim.
+func (s CreateClaim) Subject() string { return s.Claim.Name }
+
+// DeleteClaim deletes a claim. When the same plan deletes its pod, the claim goes only after the pod.
+type DeleteClaim struct {
+	Because
+	Target
+	// Pod is the name of the pod that the claim was for.
+	Pod string
+}
+
+// GiveClaim makes a pod that is on its way out the owner of its claim, so that the claim goes with it.
+type GiveClaim struct {
+	Because
+	Target
+	// Pod is the name of the new owner.
+	Pod string
+	// Owners are all owner references that the claim has afterwards.
+	Owners []metav1.OwnerReference
+}
+
+// TrimPodsToDelete removes names from the podsToDelete of a CloneSet, and touches nothing else of its spec.
+type TrimPodsToDelete struct {
+	Because
+	Target
+	// Keep are the names that stay, in their order.
+	Keep []string
+}
+
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value
 // are removed.
 type Patch struct {

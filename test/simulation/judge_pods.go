@@ -27,6 +27,9 @@ func (s *scene) creates(pod *corev1.Pod) error {
 	if s.catchingUp {
 		return nil
 	}
+	if err := s.mountsClaims(pod); err != nil {
+		return err
+	}
 	var all, old int
 	for _, p := range append([]*corev1.Pod{pod}, s.pods...) {
 		if !active(p) {

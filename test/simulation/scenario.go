@@ -140,6 +140,10 @@ func (t *story) step() bool {
 		t.pass()
 		return true
 	}
+	if claim := t.unused(); claim != nil {
+		t.unprotect(claim)
+		return true
+	}
 	for _, pod := range t.pods() {
 		switch {
 		case pod.Spec.NodeName == "" && active(pod):
@@ -238,6 +242,14 @@ func verbOf(s step.Step) (string, step.Target) {
 		return "renumber", s.Target
 	case step.ForgetRevision:
 		return "forget", s.Target
+	case step.CreateClaim:
+		return "create claim", step.On(s.Claim)
+	case step.DeleteClaim:
+		return "delete claim", s.Target
+	case step.GiveClaim:
+		return "give " + s.Pod + " its claim", s.Target
+	case step.TrimPodsToDelete:
+		return fmt.Sprintf("keep %v in podsToDelete of", s.Keep), s.Target
 	case step.CreatePod:
 		return "create", step.On(s.Pod)
 	case step.DeletePod:

@@ -149,6 +149,12 @@ func TestRelease(t *testing.T) {
 				last.Labels = merged(last.Labels, kruisev1alpha1.LabelSpecifiedDelete, "true")
 			}},
 		}},
+		"claims": {Set: inPlace(3, recreate, func(s *spec) {
+			s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claimTemplate("data")}
+		}), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+			{Says: "wants two pods", Edit: func(s *spec) { s.Spec.Replicas = ptr.To[int32](2) }},
+		}},
 		"a-label-of-the-template": {Set: inPlace(3), Moments: []Moment{
 			{Says: "changes a label", Edit: func(s *spec) { s.Spec.Template = Release{App: "v1", Label: "stable"}.Template() }},
 		}},

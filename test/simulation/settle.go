@@ -121,7 +121,7 @@ func (w *world) converged() error {
 	if old > s.Partition {
 		bad("%d pods of old revisions, with partition %d", old, s.Partition)
 	}
-	problems = append(problems, w.statusConverged(s), w.historyConverged(s))
+	problems = append(problems, w.statusConverged(s), w.claimsConverged(s), w.historyConverged(s))
 	return errors.Join(problems...)
 }
 

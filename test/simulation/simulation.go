@@ -22,6 +22,7 @@ type simulation struct {
 	releases []Release // every template so far, for rolling back
 	weights  weights
 	calm     bool
+	claimed  bool // the set has claims, at least at times
 	// What may still happen: edits of the spec, misfortunes of pods, deaths of the manager.
 	edits, misfortunes, deaths int
 }
@@ -66,6 +67,10 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
 	for range s.random.IntN(4) {
 		s.randomEdit(set)
+	}
+	if s.claimed = seed%3 == 0; s.claimed {
+		set.Spec.VolumeClaimTemplates = s.claimTemplates()
+		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
 	}
 	s.create(set)
 	s.manager.start(nil)
@@ -148,6 +153,7 @@ func (s *simulation) choices() []choice {
 	pods := s.pods()
 	for _, pod := range pods {
 		switch k := s.kubelet[pod.UID]; {
+		case pod.Spec.NodeName == "" && active(pod) && !s.hasVolumes(pod):
 		case pod.Spec.NodeName == "" && active(pod):
 			add(s.weights.bind, func() { s.bind(pod) })
 		case k.busy:
@@ -156,6 +162,9 @@ func (s *simulation) choices() []choice {
 	}
 	if o := s.orphan(); o != nil {
 		add(s.weights.collect, func() { s.collect(o) })
+	}
+	if c := s.unused(); c != nil {
+		add(s.weights.collect, func() { s.unprotect(c) })
 	}
 	if !s.calm {
 		s.mischief(add, pods)
@@ -172,6 +181,9 @@ func (s *simulation) mischief(add func(int, func()), pods []*corev1.Pod) {
 	if len(pods) > 0 && s.misfortunes > 0 {
 		add(s.weights.disturb, func() { s.disturbPod(pods[s.random.IntN(len(pods))]) })
 	}
+	if claims := s.claims(); len(claims) > 0 && s.misfortunes > 0 {
+		add(s.weights.disturb, func() { s.disturbClaim(claims[s.random.IntN(len(claims))]) })
+	}
 	if s.deaths > 0 {
 		add(s.weights.crash, s.crash)
 	}
@@ -185,6 +197,10 @@ func (s *simulation) editOnce() {
 	}
 	if s.random.IntN(40) == 0 {
 		s.deleteSet()
+		return
+	}
+	if s.claimed && s.random.IntN(4) == 0 {
+		s.edit(s.editClaims)
 		return
 	}
 	s.edit(s.randomEdit)

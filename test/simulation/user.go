@@ -84,6 +84,12 @@ func describeSpec(set *kruisev1alpha1.CloneSet) string {
 			text += fmt.Sprintf(" %s=%d", extra.name, extra.value)
 		}
 	}
+	for _, t := range set.Spec.VolumeClaimTemplates {
+		text += " claim=" + t.Name
+	}
+	if set.Spec.ScaleStrategy.DisablePVCReuse {
+		text += " disablePVCReuse"
+	}
 	if u.PriorityStrategy != nil {
 		text += " by-priority"
 	}

@@ -4,6 +4,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,9 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
+
+// protection keeps a claim as long as pods use it.
+const protection = "kubernetes.io/pvc-protection"
 
 func immutableUID(kind Kind, obj client.Object, uid types.UID) error {
 	return invalid(kind, obj, field.NewPath("metadata", "uid"), uid, "field is immutable")
@@ -46,6 +50,9 @@ func prepareForCreate(obj client.Object) {
 		}
 	case *corev1.PersistentVolumeClaim:
 		o.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+		if !slices.Contains(o.Finalizers, protection) {
+			o.Finalizers = append(o.Finalizers, protection)
+		}
 	}
 }
 
