@@ -137,8 +137,14 @@ func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart
 		status = &c.Status.ContainerStatuses[len(c.Status.ContainerStatuses)-1]
 	}
 	if p.failing[spec.Image] != "" {
+		if running := status.State.Running; running != nil {
+			status.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: running.StartedAt, FinishedAt: metav1.NewTime(p.now)}}
+		}
 		if status.State.Waiting == nil {
 			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+		}
+		if status.LastTerminationState.Terminated == nil {
+			c.Status.Phase = corev1.PodPending // it has never run
 		}
 		status.Ready = false
 		return false

@@ -83,6 +83,9 @@ type projection struct {
 func newProjection(world plan.World, now time.Time, o Options) *projection {
 	world.Set = world.Set.DeepCopy()
 	world.Pods = slices.Clone(world.Pods)
+	if world.Taken = maps.Clone(world.Taken); world.Taken == nil {
+		world.Taken = map[string]bool{}
+	}
 	sortPods(world.Pods)
 	world.Revisions, world.Orphans = slices.Clone(world.Revisions), slices.Clone(world.Orphans)
 	p := &projection{world: world, now: now, nodes: o.Nodes, failing: map[string]string{}, touched: map[types.UID]bool{}}

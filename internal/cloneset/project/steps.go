@@ -26,6 +26,7 @@ func (p *projection) carryOut(s step.Step) {
 		p.modify(s.Target, func(c *corev1.Pod) { c.DeletionTimestamp = ptr.To(metav1.NewTime(p.now)) })
 	case step.ReleasePod:
 		p.world.Pods = slices.DeleteFunc(p.world.Pods, func(c *corev1.Pod) bool { return c.UID == s.UID })
+		p.world.Taken[s.Name] = true // it lives on under its name
 	case step.PatchPod:
 		p.modify(s.Target, func(c *corev1.Pod) {
 			setConditions(c, s.Conditions)

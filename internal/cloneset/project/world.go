@@ -27,10 +27,14 @@ type Objects struct {
 // World is what the planner would see of the objects. They are shared with it, not copied.
 func (o Objects) World() plan.World {
 	set := o.Set
-	world := plan.World{Set: set, Live: revision.FromTemplate(&set.Spec.Template)}
+	world := plan.World{Set: set, Live: revision.FromTemplate(&set.Spec.Template), Taken: map[string]bool{}}
 	for _, p := range o.Pods {
-		if p.Namespace == set.Namespace && pod.IsControlledBy(p, set.UID) {
+		switch {
+		case p.Namespace != set.Namespace:
+		case pod.IsControlledBy(p, set.UID):
 			world.Pods = append(world.Pods, p)
+		case !pod.IsTerminating(p):
+			world.Taken[p.Name] = true
 		}
 	}
 	sortPods(world.Pods)
