@@ -38,11 +38,12 @@ func run() int {
 		Version: version,
 		Program: cli.Program(os.Args[0]),
 	})
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	status := cli.ExitStatus(err)
+	if status == cli.ExitError {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		return 1
 	}
-	return 0
+	return status
 }
 
 // quietLibraries keeps the log lines of client libraries out of the view; what matters comes back as errors.

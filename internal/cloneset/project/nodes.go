@@ -136,7 +136,8 @@ func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart
 		c.Status.ContainerStatuses = append(c.Status.ContainerStatuses, corev1.ContainerStatus{Name: spec.Name, Image: spec.Image})
 		status = &c.Status.ContainerStatuses[len(c.Status.ContainerStatuses)-1]
 	}
-	if p.failing[spec.Image] != "" {
+	start := status.State.Running == nil || restart
+	if start && p.failing[spec.Image] != "" {
 		if running := status.State.Running; running != nil {
 			status.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: running.StartedAt, FinishedAt: metav1.NewTime(p.now)}}
 		}
@@ -149,7 +150,7 @@ func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart
 		status.Ready = false
 		return false
 	}
-	if status.State.Running == nil || restart {
+	if start {
 		if status.ContainerID != "" {
 			status.RestartCount++
 		}

@@ -39,7 +39,11 @@ func Of(world plan.World, now time.Time, o Options) Story {
 	p := newProjection(world, now, o)
 	first := plan.Next(p.world, now)
 	p.begin(first)
-	limit := max(200, work/(len(world.Pods)+first.Limits.Replicas+1))
+	return p.tellFor(max(200, work/(len(world.Pods)+first.Limits.Replicas+1)))
+}
+
+// tellFor tells the story for at most so many passes.
+func (p *projection) tellFor(limit int) Story {
 	for range limit {
 		next := plan.Next(p.world, p.now)
 		if next.Invalid != nil {
@@ -102,6 +106,7 @@ func (p *projection) begin(first plan.Plan) {
 	s.Moments = []Moment{}
 	s.FromRevision, s.ToRevision = first.CurrentRevision, first.UpdateRevision
 	s.Replicas, s.MaxUnavailable = first.Limits.Replicas, first.Limits.Unavailable
+	s.Type = p.world.Set.Spec.UpdateStrategy.Type
 	s.MaxSurge, s.Partition = first.Limits.Surge, first.Limits.Partition
 	s.Start = p.available()
 	s.Least, s.End = s.Start.Available, s.Start
@@ -154,6 +159,9 @@ func (p *projection) take(next plan.Plan) {
 	p.report(next)
 	if len(actions) == 0 {
 		return
+	}
+	if p.waited > 0 {
+		p.waited += pace // a wait is counted from the pass before
 	}
 	during := p.available()
 	p.story.Least = min(p.story.Least, during.Available)
@@ -259,9 +267,10 @@ func (p *projection) available() Count {
 
 // end says what is left undone.
 func (p *projection) end(last plan.Plan) Story {
+	p.count() // the time that has passed may have made pods available
 	s := &p.story
 	if last.Invalid != nil {
-		s.Left = append(s.Left, last.Invalid.Error())
+		s.Invalid = last.Invalid.Error()
 		return *s
 	}
 	s.Left = append(s.Left, last.Refused...)

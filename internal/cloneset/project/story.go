@@ -4,6 +4,8 @@ package project
 
 import (
 	"time"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
 // Verb is what happens to one object.
@@ -59,7 +61,7 @@ type Count struct {
 type Moment struct {
 	// Waited is time that had to pass since the moment before, whatever the nodes do: a grace period, or
 	// minReadySeconds.
-	Waited  time.Duration `json:"waited,omitempty"`
+	Waited  time.Duration `json:"waitedNanoseconds,omitempty"`
 	Actions []Action      `json:"actions"`
 	// During is counted when the actions are accepted, After when the nodes have followed them.
 	During Count `json:"during"`
@@ -83,6 +85,8 @@ type Story struct {
 	// FromRevision is the last revision that was rolled out completely, ToRevision that of the template.
 	FromRevision string `json:"fromRevision"`
 	ToRevision   string `json:"toRevision"`
+	// Type is the update strategy.
+	Type kruisev1alpha1.CloneSetUpdateStrategyType `json:"updateStrategy"`
 	// Replicas, MaxUnavailable, MaxSurge and Partition are the numbers of the spec, in pods.
 	Replicas       int `json:"replicas"`
 	MaxUnavailable int `json:"maxUnavailable"`
@@ -95,6 +99,8 @@ type Story struct {
 	End     Count    `json:"end"`
 	// Least is the fewest pods available at any time, from the beginning on.
 	Least int `json:"leastAvailable"`
+	// Invalid says what in the spec keeps the controller from doing anything.
+	Invalid string `json:"invalid,omitempty"`
 	// Left says what is left undone, and why. Empty when the spec is reached.
 	Left []string `json:"left,omitempty"`
 	// Assumed says what the story takes for granted beyond healthy nodes.
