@@ -58,9 +58,10 @@ func NewAllowance(s Scaling, unavailable, onTarget int) *Allowance {
 
 // Refuses says why the next candidate may not be updated, or NotStopped.
 //
-// StoppedByUnavailable speaks of this candidate only: Skip it, and ask about
-// the next. Where an order asked for by a user puts available pods in front, a
-// broken one behind them can still be repaired. The other reasons end the pass.
+// StoppedByUnavailable speaks of this candidate only: pass it over, and ask
+// about the next. Where an order asked for by a user puts available pods in
+// front, a broken one behind them can still be repaired. The other reasons end
+// the pass.
 func (a *Allowance) Refuses(available bool) Stop {
 	switch {
 	case a.wish <= 0:
@@ -72,9 +73,6 @@ func (a *Allowance) Refuses(available bool) Stop {
 	}
 	return NotStopped
 }
-
-// Skip passes a candidate over. It keeps its place among those wanted.
-func (a *Allowance) Skip() { a.wish-- }
 
 // Spend takes the update of a candidate into account.
 func (a *Allowance) Spend(available bool) {

@@ -158,7 +158,6 @@ func TestAllowanceKeepsItsLimits(t *testing.T) {
 				if !available {
 					t.Fatalf("candidate %d is unavailable already and was refused for it", i)
 				}
-				allowance.Skip()
 			case StoppedByWish, StoppedByTarget:
 				ended = true
 			}
@@ -194,7 +193,7 @@ func TestAllowanceSaysWhyItStops(t *testing.T) {
 			wish: 3, limit: 0, heldBack: 2, unavailable: 3, candidates: []bool{false, false, false}, granted: 2, want: StoppedByTarget,
 		},
 		"a broken pod behind an available one is repaired": {wish: 3, limit: 2, unavailable: 2, candidates: []bool{true, false}, granted: 1, want: NotStopped},
-		"but only among those wanted":                      {wish: 1, limit: 2, unavailable: 2, candidates: []bool{true, false}, want: StoppedByWish},
+		"however many available ones stand before it":      {wish: 1, limit: 2, unavailable: 2, candidates: []bool{true, true, false}, granted: 1, want: NotStopped},
 		"missing pods free no available ones":              {wish: 3, limit: 0, heldBack: 2, candidates: []bool{true}, want: StoppedByUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +214,6 @@ func spendAll(allowance *Allowance, candidates []bool) (granted int, last Stop) 
 			allowance.Spend(available)
 			granted++
 		case StoppedByUnavailable:
-			allowance.Skip()
 		case StoppedByWish, StoppedByTarget:
 			return granted, last
 		}

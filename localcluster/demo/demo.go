@@ -186,7 +186,7 @@ func (s *stage) next() {
 		kubectl = "bin/k8s/kubectl"
 	}
 	s.say("  %s -n %s get pods -o wide", kubectl, namespace)
-	s.say("  %s -n %s patch cloneset %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s3.9\"}]'",
+	s.say("  %s -n %s patch cloneset %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s1.27\"}]'",
 		kubectl, namespace, setName, image)
 	s.say("")
 	switch {

@@ -48,8 +48,8 @@ func inPlace(ctx context.Context, s *stage) ([]string, error) {
 		return nil, err
 	}
 
-	s.begin("A new image, %s3.10: in place, so that every pod keeps its UID and its IP", image)
-	if err := r.good(ctx, image+"3.10"); err != nil {
+	s.begin("A new image, %s1.28: in place, so that every pod keeps its UID and its IP", image)
+	if err := r.good(ctx, image+"1.28"); err != nil {
 		return nil, err
 	}
 	first := r.released[0]
@@ -57,8 +57,8 @@ func inPlace(ctx context.Context, s *stage) ([]string, error) {
 	if err := r.bad(ctx, image+"broken"); err != nil {
 		return nil, err
 	}
-	s.begin("Roll forward to %s3.10.1: a newer image takes over at once, the broken pods first", image)
-	if err := r.good(ctx, image+"3.10.1"); err != nil {
+	s.begin("Roll forward to %s1.29: a newer image takes over at once, the broken pods first", image)
+	if err := r.good(ctx, image+"1.29"); err != nil {
 		return nil, err
 	}
 	err := r.judgeWhole(ctx, first)

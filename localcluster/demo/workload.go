@@ -23,7 +23,7 @@ const (
 	setName   = "web"
 	replicas  = 12
 	allowance = 3 // 25 % of the replicas
-	image     = "registry.k8s.io/pause:"
+	image     = "nginxinc/nginx-unprivileged:"
 )
 
 func key() types.NamespacedName { return types.NamespacedName{Namespace: namespace, Name: setName} }
@@ -46,11 +46,11 @@ func workload() *kruisev1alpha1.CloneSet {
 					TerminationGracePeriodSeconds: ptr.To[int64](1),
 					AutomountServiceAccountToken:  ptr.To(false),
 					SecurityContext: &corev1.PodSecurityContext{
-						RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65535),
+						RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](101),
 						SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 					},
 					Containers: []corev1.Container{{
-						Name: "app", Image: image + "3.9",
+						Name: "app", Image: image + "1.27",
 						SecurityContext: &corev1.SecurityContext{
 							AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 						},

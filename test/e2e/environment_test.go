@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -23,7 +22,6 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/localcluster"
-	"slipway.dev/slipway/localcluster/nodes"
 )
 
 // systemNamespace and managerName are what config/install.yaml calls the manager's place and everything of it.
@@ -84,13 +82,11 @@ func (e *environment) build(ctx context.Context) {
 
 func (e *environment) up(ctx context.Context) {
 	GinkgoHelper()
-	settings := nodes.Defaults()
-	settings.StartDelay, settings.RestartDelay = 500*time.Millisecond, 500*time.Millisecond
 	DeferCleanup(func() {
 		Expect(localcluster.Down(e.root, failed(), GinkgoWriter)).To(Succeed())
 	})
 	Expect(localcluster.Up(ctx, localcluster.Options{
-		Root: e.root, Nodes: &settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+		Root: e.root, Executable: e.program("localcluster"), Out: GinkgoWriter,
 	})).To(Succeed())
 
 	config, err := localcluster.ClientConfig(e.root)

@@ -3,11 +3,13 @@
 package e2e
 
 import (
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -64,49 +66,77 @@ var _ = Describe("A release in place", func() {
 		say("12 pods, at most %d unavailable, %d writes of pods, %d writes of all", verdict.unavailable, writes.Total(), len(chapter.managerWrites()))
 
 		rest := from(set)
-		Consistently(rest.managerWrites, quiet).Should(BeEmpty(), "writes for a settled set")
+		Consistently(func() []string {
+			wake(set)
+			return rest.managerWrites()
+		}, quiet).Should(BeEmpty(), "writes for a settled set")
 	})
 
 	It("changes a container only when the pod has been out of service for the grace period", func() {
-		const grace = 3
-		// The grace period runs from the decision, and the pod leaves service one write later.
-		const oneWrite = 250 * time.Millisecond
-		set := created(builders.CloneSet("web").Replicas(6).InPlace().MaxUnavailable("50%").Grace(grace))
-		chapter := from(set)
-		pokes := int32(10)
-		release(set, "v2")
-		Eventually(func() int { // whatever happens meanwhile must not shorten it
-			pokes++
-			change(set, func(spec *kruisev1alpha1.CloneSetSpec) { spec.RevisionHistoryLimit = ptr.To(pokes) })
-			return running(set, "v2")
-		}).Should(Equal(6))
-		settle(set)
-		verdict := chapter.judge(6)
-		Expect(verdict.kept).To(Equal(chapter.names()))
-		Expect(verdict.unavailable).To(BeNumerically("<=", 3))
-
-		drained, changed := map[string]time.Time{}, map[string]time.Time{}
-		for _, write := range in(cluster.audit.pods[chapter.pods:], set.Namespace) {
-			if !write.Accepted() || len(write.Pods) != 1 {
-				continue
-			}
-			pod := &write.Pods[0]
-			if _, known := drained[pod.Name]; !known && !audit.Available(pod, 0, write.At) {
-				drained[pod.Name] = write.At
-			}
-			if _, known := changed[pod.Name]; !known && pod.Spec.Containers[0].Image == image("v2") {
-				Expect(gate(pod)).To(Equal(corev1.ConditionFalse), "the gate of pod %s when its image changes", pod.Name)
-				changed[pod.Name] = write.At
-			}
+		const (
+			grace = 3
+			// The grace period runs from the decision, and the pod leaves service one write later.
+			oneWrite = 250 * time.Millisecond
+			// Annotations count whole seconds, so the releases begin at different parts of one.
+			count = 8
+			apart = time.Second / count
+		)
+		sets := make([]*kruisev1alpha1.CloneSet, count)
+		chapters := make([]*chapter, count)
+		for i := range sets {
+			sets[i] = create(builders.CloneSet(fmt.Sprintf("web-%d", i)).Replicas(1).InPlace().MaxUnavailable("1").Grace(grace))
 		}
-		Expect(changed).To(HaveLen(6))
-		for name, at := range changed {
-			Expect(drained).To(HaveKey(name))
-			Expect(at.Sub(drained[name])).To(BeNumerically(">=", grace*time.Second-oneWrite), "time that pod %s was out of service before it changed", name)
-			say("pod %s changed %s after it had left service", name, at.Sub(drained[name]).Round(time.Millisecond))
+		for i, set := range sets {
+			settle(set)
+			chapters[i] = from(set)
+		}
+		tick := time.NewTicker(apart)
+		defer tick.Stop()
+		for _, set := range sets {
+			release(set, "v2")
+			<-tick.C
+		}
+		limit := int32(10)
+		for _, set := range sets {
+			Eventually(func() int { // changes that wake the manager all the time must not shorten it
+				limit++
+				for _, each := range sets {
+					change(each, func(spec *kruisev1alpha1.CloneSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
+				}
+				return running(set, "v2")
+			}).Should(Equal(1))
+		}
+		for _, c := range chapters {
+			settle(c.set)
+			Expect(c.judge(1).kept).To(Equal(c.names()))
+			pause := c.pause(image("v2"))
+			Expect(pause).To(BeNumerically(">=", grace*time.Second-oneWrite), "time that the pod of %s was out of service before it changed", c.set.Name)
+			say("the pod of %s changed %s after it had left service", c.set.Name, pause.Round(time.Millisecond))
 		}
 	})
 })
+
+// pause is the time between the moment when the chapter's only pod left service and the one when it got the image.
+func (c *chapter) pause(image string) time.Duration {
+	GinkgoHelper()
+	var drained time.Time
+	for _, write := range in(cluster.audit.pods[c.pods:], c.set.Namespace) {
+		if !write.Accepted() || len(write.Pods) != 1 || !metav1.IsControlledBy(&write.Pods[0], c.set) {
+			continue
+		}
+		pod := &write.Pods[0]
+		if pod.Spec.Containers[0].Image == image {
+			Expect(gate(pod)).To(Equal(corev1.ConditionFalse), "the gate of pod %s when its image changes", pod.Name)
+			Expect(drained).NotTo(BeZero())
+			return write.At.Sub(drained)
+		}
+		if drained.IsZero() && !audit.Available(pod, 0, write.At) {
+			drained = write.At
+		}
+	}
+	Fail("the pod never got " + image)
+	return 0
+}
 
 // gate is the status of the pod's readiness gate for updates in place.
 func gate(pod *corev1.Pod) corev1.ConditionStatus {

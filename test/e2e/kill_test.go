@@ -34,6 +34,7 @@ type victim struct {
 
 var _ = Describe("A manager that is killed again and again", Serial, func() {
 	It("finishes, and keeps to the allowances all the time", func(ctx SpecContext) {
+		testCtx = ctx // an interrupt must end this spec before the suite stops the last manager
 		seed := uint64(GinkgoRandomSeed())
 		say("seed %d (repeat with -ginkgo.seed)", seed)
 		random := rand.New(rand.NewPCG(seed, kills))

@@ -17,7 +17,7 @@ func newImage(spec *kruisev1alpha1.CloneSetSpec) {
 }
 
 func newVariable(spec *kruisev1alpha1.CloneSetSpec) {
-	spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOUR", Value: "blue"}}
+	spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
 }
 
 var _ = Describe("A release by new pods", func() {

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -44,6 +46,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 var _ = ReportAfterSuite("logs", func(report Report) {
 	if !report.SuiteSucceeded && cluster != nil {
-		GinkgoWriter.Printf("logs and data of the cluster are left in %s\n", cluster.root)
+		fmt.Fprintf(os.Stderr, "\nlogs and data of the cluster are left in %s\n", cluster.root)
 	}
 })

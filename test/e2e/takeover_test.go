@@ -20,7 +20,8 @@ import (
 )
 
 var _ = Describe("Taking over", Serial, func() {
-	It("touches no pod and makes no revision, and then releases in place", func() {
+	It("touches no pod and makes no revision, and then releases in place", func(ctx SpecContext) {
+		testCtx = ctx // an interrupt must end this spec before the suite stops the last manager
 		cluster.manager.stop()
 		DeferCleanup(func() {
 			if !cluster.manager.running() {

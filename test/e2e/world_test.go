@@ -82,6 +82,15 @@ func change(set *kruisev1alpha1.CloneSet, how func(*kruisev1alpha1.CloneSetSpec)
 	Expect(cluster.Patch(testCtx, changed, client.MergeFrom(now))).To(Succeed())
 }
 
+// wake has the manager look at the set without any need.
+func wake(set *kruisev1alpha1.CloneSet) {
+	GinkgoHelper()
+	now := get(set)
+	woken := now.DeepCopy()
+	woken.Annotations = map[string]string{"test/woken-after": now.ResourceVersion}
+	Expect(cluster.Patch(testCtx, woken, client.MergeFrom(now))).To(Succeed())
+}
+
 // release gives the set's template the image of another version.
 func release(set *kruisev1alpha1.CloneSet, version string) {
 	GinkgoHelper()

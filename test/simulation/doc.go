@@ -11,6 +11,10 @@
 // What another actor did and the manager cannot know yet is not held against it: a pod that a node has just lost still counts as
 // available until the loss was delivered. What the manager itself did always counts, seen or not: that is what freshness is for.
 //
+// A manager that is killed may start with a view that is older than what its former life has done. Until that view has caught up,
+// the numbers of a set cannot be held against it, only what one conditional write shows; the names of new pods, which depend on the
+// set alone, keep it from most mistakes even then.
+//
 //	go test ./test/simulation -run TestRandom -seed 4711 -v     tells the story of one seed
 //	go test ./test/simulation -run TestRandom -seeds 100000     looks further
 //	go test ./test/simulation -run TestRelease -update          writes the golden transcripts anew

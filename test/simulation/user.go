@@ -41,11 +41,10 @@ func (w *world) create(set *kruisev1alpha1.CloneSet) {
 
 // edit changes the spec of the set, as a user does.
 func (w *world) edit(change func(*kruisev1alpha1.CloneSet)) {
-	stored, err := w.server.Modify("user", api.CloneSets, theSet, api.Main, func(o client.Object) {
-		set := o.(*kruisev1alpha1.CloneSet)
-		change(set)
-		admit(set)
-	})
+	set := w.set().DeepCopy()
+	change(set)
+	admit(set)
+	stored, err := w.server.Update("user", api.Main, set)
 	w.must(stored, err)
 	w.tell("user: now wants %s", describeSpec(stored.(*kruisev1alpha1.CloneSet)))
 }
@@ -85,6 +84,12 @@ func describeSpec(set *kruisev1alpha1.CloneSet) string {
 			text += fmt.Sprintf(" %s=%d", extra.name, extra.value)
 		}
 	}
+	if u.PriorityStrategy != nil {
+		text += " by-priority"
+	}
+	if u.ScatterStrategy != nil {
+		text += " scattered"
+	}
 	if c := set.Spec.ScaleStrategy.MaxUnavailable; c != nil {
 		text += " scaleUnavailable=" + c.String()
 	}
@@ -105,7 +110,7 @@ func grace(set *kruisev1alpha1.CloneSet) int32 {
 func (s *simulation) randomEdit(set *kruisev1alpha1.CloneSet) {
 	spec, u, r := &set.Spec, &set.Spec.UpdateStrategy, s.random
 	oneOf := func(values ...*intstr.IntOrString) *intstr.IntOrString { return values[r.IntN(len(values))] }
-	switch r.IntN(22) {
+	switch r.IntN(25) {
 	case 0, 1, 2, 3, 4:
 		s.newTemplate(set)
 	case 5:
@@ -133,7 +138,30 @@ func (s *simulation) randomEdit(set *kruisev1alpha1.CloneSet) {
 	case 21:
 		spec.RevisionHistoryLimit = ptr.To(int32(r.IntN(4)))
 		spec.ProgressDeadlineSeconds = []*int32{nil, ptr.To[int32](30), ptr.To[int32](600)}[r.IntN(3)]
+	case 22:
+		u.PriorityStrategy = s.priority()
+	case 23:
+		u.ScatterStrategy = []kruisev1alpha1.UpdateScatterStrategy{nil, {{Key: labelTrack, Value: "v2"}}}[r.IntN(2)]
+	case 24:
+		spec.ScaleStrategy.PodsToDelete = []string{"web-nobody"}
+		for _, pod := range s.pods() {
+			if r.IntN(3) == 0 {
+				spec.ScaleStrategy.PodsToDelete = append(spec.ScaleStrategy.PodsToDelete, pod.Name)
+			}
+		}
 	}
+}
+
+func (s *simulation) priority() *kruisev1alpha1.UpdatePriorityStrategy {
+	switch s.random.IntN(3) {
+	case 0:
+		return &kruisev1alpha1.UpdatePriorityStrategy{OrderPriority: []kruisev1alpha1.UpdatePriorityOrderTerm{{OrderedKey: labelTrack}}}
+	case 1:
+		return &kruisev1alpha1.UpdatePriorityStrategy{WeightPriority: []kruisev1alpha1.UpdatePriorityWeightTerm{
+			{Weight: 10, MatchSelector: metav1.LabelSelector{MatchLabels: map[string]string{labelTrack: "v2"}}},
+		}}
+	}
+	return nil
 }
 
 // In place comes more often, since it has more to go wrong.

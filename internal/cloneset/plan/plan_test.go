@@ -198,8 +198,23 @@ func TestNextDecides(t *testing.T) {
 		"a pod that no longer matches the selector is given up and replaced": {
 			sceneOf(inPlace(1), v1).pod("a", 0, func(b *builders.PodBuilder) { b.Label("app", "other") }), []string{"ReleasePod web-a", "CreatePod " + v1},
 		},
-		"a pod just created is put into service": {
-			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) { p.Status = corev1.PodStatus{} })), []string{"SetConditions web-a"},
+		"a pod that its node has greeted is put into service": {
+			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) {
+				p.CreationTimestamp = metav1.NewTime(now)
+				p.Status = corev1.PodStatus{StartTime: &p.CreationTimestamp}
+			})), []string{"SetConditions web-a"},
+		},
+		"a pod just created has a moment for that": {
+			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) {
+				p.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
+				p.Status = corev1.PodStatus{}
+			})), nil,
+		},
+		"and not more than that": {
+			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) {
+				p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Second))
+				p.Status = corev1.PodStatus{}
+			})), []string{"SetConditions web-a"},
 		},
 		"a state that another publisher has left is brought back to normal": {
 			sceneOf(inPlace(1), v1).pod("a", 0, state(kruisev1alpha1.LifecycleUpdated)), []string{"PatchPod web-a"},

@@ -3,6 +3,10 @@
 package plan
 
 import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/lifecycle"
@@ -52,7 +56,7 @@ func (p *pass) refreshOne(m Member) step.Step {
 	if err != nil {
 		p.refuse(m, err.Error())
 	}
-	conditions = append(inplace.InService(m.Pod, p.now), conditions...)
+	conditions = append(p.inService(m), conditions...)
 	patch := p.labelling(m, state)
 	switch {
 	case patch.Labels != nil:
@@ -61,6 +65,23 @@ func (p *pass) refreshOne(m Member) step.Step {
 		return step.SetConditions{Because: "no in-place update is under way", Target: step.On(m.Pod), Conditions: conditions}
 	}
 	return nil
+}
+
+// nodeGreets is how long a node has to say that it knows a new pod, before its gate is opened without.
+const nodeGreets = 2 * time.Second
+
+// inService are the conditions that put a pod into service. A new pod is bound and greeted by its node in its
+// first moments; a write of ours in between would be refused as often as not. No pod is ready that early.
+func (p *pass) inService(m Member) []corev1.PodCondition {
+	conditions := inplace.InService(m.Pod, p.now)
+	if len(conditions) == 0 || m.Pod.Status.StartTime != nil {
+		return conditions
+	}
+	if left := m.Pod.CreationTimestamp.Add(nodeGreets).Sub(p.now); left > 0 {
+		p.lookAgainIn(min(left, nodeGreets))
+		return nil
+	}
+	return conditions
 }
 
 // settledState is the lifecycle state that a pod shall have which no in-place update is under way on. A pod

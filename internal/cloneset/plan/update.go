@@ -49,7 +49,6 @@ func (p *pass) update() {
 		case budget.NotStopped:
 		case budget.StoppedByUnavailable:
 			p.hold(stop.String())
-			allowance.Skip()
 			continue
 		case budget.StoppedByTarget:
 			p.hold(stop.String())
