@@ -275,7 +275,7 @@ func TestProjection(t *testing.T) {
 		}
 	}
 	t.Logf("%d passes, %d pods in place, %d deleted", passes, inPlace, recreated)
-	if passes < 400 || inPlace < 200 || recreated < 200 {
+	if passes < 400 || inPlace < 120 || recreated < 200 {
 		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated))
 	}
 }

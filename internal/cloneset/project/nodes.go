@@ -109,6 +109,9 @@ func (p *projection) run(c *corev1.Pod) {
 	}
 	c.Status.Phase = corev1.PodRunning
 	c.Status.ObservedGeneration = c.Generation
+	if c.Status.StartTime == nil {
+		c.Status.StartTime = ptr.To(metav1.NewTime(p.now.Truncate(pace)))
+	}
 	healthy := true
 	for i := range c.Spec.Containers {
 		healthy = p.runContainer(c, &c.Spec.Containers[i], restart[c.Spec.Containers[i].Name]) && healthy
