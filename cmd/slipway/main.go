@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway shows releases: which pod is on which revision, and what it waits for.
+// Command slipway shows releases: which pod is on which revision, what it waits for, and what a manifest would do.
 // Installed as kubectl-slipway it is also `kubectl slipway`.
 package main
 
