@@ -110,3 +110,8 @@ test-e2e: build k8s ## Run the tests on the local cluster with simulated nodes
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector (needs a C compiler)
 	@export CGO_ENABLED=1; $(call UNIT,-race)
+
+##@ Measure
+.PHONY: bench
+bench: build k8s ## Measure what releases cost, on a cluster of its own: BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
+	go run -buildvcs=false ./test/bench $(BENCH_FLAGS)

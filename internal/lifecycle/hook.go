@@ -99,6 +99,7 @@ func (h Hooks) Settled(p *corev1.Pod) kruisev1alpha1.LifecycleState {
 		if !Complete(h.InPlaceUpdate, p) {
 			return kruisev1alpha1.LifecycleUpdated
 		}
+	case kruisev1alpha1.LifecycleNormal, kruisev1alpha1.LifecyclePreparingDelete:
 	}
 	return kruisev1alpha1.LifecycleNormal
 }

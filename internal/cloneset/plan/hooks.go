@@ -3,11 +3,10 @@
 package plan
 
 import (
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
 // beforeUpdate is what the hook of in-place updates asks for before a pod may be changed. It returns false

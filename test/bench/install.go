@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// install applies the API's definitions, and waits until they are served. The manager runs as a process of this
+// machine with the rights of the kubeconfig, so nothing else is needed. It refuses where somebody else serves the API:
+// two controllers of the same objects fight.
+func install(ctx context.Context, api client.Client, manifest string) error {
+	content, err := os.ReadFile(manifest)
+	if err != nil {
+		return fmt.Errorf("reading what is to be installed: %w", err)
+	}
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", manifest, err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return fmt.Errorf("reading %s: %w", manifest, err)
+		}
+		if object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		if err := installDefinition(ctx, api, object); err != nil {
+			return err
+		}
+	}
+}
+
+func installDefinition(ctx context.Context, api client.Client, object *unstructured.Unstructured) error {
+	const partOf = "app.kubernetes.io/part-of"
+	name := object.GetName()
+	existing := &apiextensionsv1.CustomResourceDefinition{}
+	err := api.Get(ctx, types.NamespacedName{Name: name}, existing)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("looking for %s: %w", name, err)
+	}
+	if !apierrors.IsNotFound(err) && existing.Labels[partOf] != object.GetLabels()[partOf] {
+		return fmt.Errorf("this cluster has %s of somebody else: start their manager and give --manager-pid and --user-agent", name)
+	}
+	if err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(benchAgent), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s: %w", name, err)
+	}
+	err = wait.PollUntilContextTimeout(ctx, lookEvery, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := api.Get(ctx, types.NamespacedName{Name: name}, existing); err != nil {
+			return false, err
+		}
+		for _, condition := range existing.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until %s is served: %w", name, err)
+	}
+	return nil
+}
