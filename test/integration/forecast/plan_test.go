@@ -83,7 +83,9 @@ func plan(t *testing.T, config string, args ...string) ([]string, error) {
 	root := cli.New(cli.Environment{
 		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out},
 		Getenv:  func(string) string { return "" }, Clock: clock.RealClock{}, Version: "test", Program: "slipway",
-		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) { return cli.NewClient(cluster.Config) },
+		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) {
+			return cli.NewClient(cluster.Config)
+		},
 	})
 	root.SetArgs(append([]string{"--kubeconfig", config, "plan", "-o", "json"}, args...))
 	err := root.ExecuteContext(t.Context())
