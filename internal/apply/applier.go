@@ -188,12 +188,12 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.ReleasePod:
 		return a.releasePod(ctx, owner, s)
 	case step.PatchPod:
-		return a.changePod(ctx, owner, s.Target, s.Conditions, s.Patch)
+		return a.changePod(ctx, owner, s.Target, s.Conditions, nil, s.Patch)
 	case step.SetConditions:
 		_, err := a.patchConditions(ctx, owner, s.Target, s.Conditions)
 		return err
 	case step.UpdateInPlace:
-		return a.changePod(ctx, owner, s.Target, s.Drain, s.Patch)
+		return a.changePod(ctx, owner, s.Target, s.Drain, s.Resize, s.Patch)
 	}
 	panic(fmt.Sprintf("apply: step %T cannot be taken", s))
 }

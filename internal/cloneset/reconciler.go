@@ -39,6 +39,9 @@ type Dependencies struct {
 	Writes *freshness.Tracker
 	// Concurrency is how many writes for one set are under way at once; 0 means apply.DefaultConcurrency.
 	Concurrency int
+	// ResizeOff keeps the resources of living pods as they are: pods with other ones are made anew. For
+	// servers older than Kubernetes 1.33.
+	ResizeOff bool
 }
 
 // Reconciler moves CloneSets to their spec. It is safe for concurrent use for different sets.

@@ -133,16 +133,20 @@ type SetConditions struct {
 }
 
 // UpdateInPlace changes a living pod to another revision: first the conditions are written, which take
-// the pod out of service, and only when the server has accepted them at the version judged, the patch.
+// the pod out of service, then the resize, then the patch. Each is written only when the server has
+// accepted the one before, at the very version that this one made.
 type UpdateInPlace struct {
 	Because
 	Target
 	// Drain is written before the patch; empty when the pod is out of service already or need not be.
 	Drain []corev1.PodCondition
-	Patch Patch
+	// Resize maps containers to the amounts that change; nothing else of their resources does.
+	Resize map[string]corev1.ResourceRequirements
+	Patch  Patch
 	// Grace is how long the spec is held back after the drain; 0 for at once.
 	Grace time.Duration
-	// Resumes marks the second half of an update that was begun earlier, after its grace period.
+	// Resumes marks a later part of an update that was begun earlier: after its grace period, or the next
+	// batch of containers.
 	Resumes bool
 }
 

@@ -131,6 +131,8 @@ func (j *judge) podWrite(w api.Write, s *scene) error {
 		return s.deletes(w.Before.(*corev1.Pod))
 	case w.Verb == api.Update && w.Subresource == api.Main:
 		return s.patches(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
+	case w.Verb == api.Update && w.Subresource == api.Resize:
+		return s.resizes(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
 	case w.Verb == api.Update:
 		return s.setsStatus(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/node"
@@ -54,8 +55,12 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	s.manager.guarded = seed%50 == 0
 	first := Release{App: "v1"}
 	if s.random.IntN(3) == 0 {
-		first.Sidecar = "s1"
+		first.Sidecar, first.Ordered = "s1", s.random.IntN(2) == 0
 	}
+	if s.random.IntN(3) == 0 {
+		first.CPU, first.Memory = "100m", "64Mi"
+	}
+	first.Reads = s.random.IntN(6) == 0
 	s.releases = []Release{first}
 	set := newSet(int32(1+s.random.IntN(6)), first)
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
@@ -75,10 +80,14 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	return s.ending()
 }
 
+// tooMuch is CPU that no node can give to a living pod.
+const tooMuch = "9"
+
 func drawModel(r *rand.Rand) node.Model {
 	some := func(values ...int) time.Duration { return time.Duration(values[r.IntN(len(values))]) * time.Second }
 	return node.Model{
 		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 0, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
+		ResizeDelay: some(0, 0, 2), Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 		CrashAfter: some(0, 2), BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
 	}
 }

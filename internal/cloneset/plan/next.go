@@ -29,7 +29,7 @@ import (
 //	update   bring pods to the update revision, within the allowances
 //	tidy     remove finished pods and revisions that history no longer needs
 func Next(world World, now time.Time) Plan {
-	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}}
+	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
 	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
 		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
 		p.judge()
@@ -70,6 +70,8 @@ type pass struct {
 	creations []step.Step
 	// pairs are the differences between two revisions, by their hashes, each computed once.
 	pairs map[[2]string]inplace.Difference
+	// sizes are the resources of a revision beside those of the others, by its hash.
+	sizes map[string]sizes
 }
 
 // read resolves the spec. It fails on what the API server would have rejected, had the schema been there

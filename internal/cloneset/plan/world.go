@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
@@ -29,6 +30,12 @@ type World struct {
 	// NodeLabels are the labels of the nodes that the pods run on, by node name. They are observed only
 	// when the spec has topology spread constraints.
 	NodeLabels map[string]map[string]string
+	// ResizeOff: resources of living pods are not to be changed. Every server from Kubernetes 1.33 on can
+	// change them.
+	ResizeOff bool
+	// Unresizable says why the server has refused to resize a pod as the present spec asks, by its UID: its
+	// node is too small.
+	Unresizable map[types.UID]string
 }
 
 // Plan is what to do now, and what the decision was based on.
