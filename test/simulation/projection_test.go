@@ -21,15 +21,15 @@ import (
 	"slipway.dev/slipway/test/simulation/api"
 )
 
-// release is what a release does, in the words of the comparison: pass by pass, pod by pod.
-type release struct {
+// course is what a release does, in the words of the comparison: pass by pass, pod by pod.
+type course struct {
 	Passes []string
 	Least  int
 }
 
 // projected reads the story of a projection.
-func projected(s project.Story) release {
-	r := release{Passes: []string{}, Least: s.Least}
+func projected(s project.Story) course {
+	r := course{Passes: []string{}, Least: s.Least}
 	for _, m := range s.Moments {
 		var did []string
 		for _, a := range m.Actions {
@@ -120,8 +120,8 @@ func (s *simulation) bindFairly(pod *corev1.Pod) {
 var nodeNames = []string{"node-0", "node-1", "node-2"}
 
 // carriedOut reads what the manager did since then from the log of the API server.
-func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]*corev1.Pod) release {
-	r := release{Passes: []string{}}
+func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]*corev1.Pod) course {
+	r := course{Passes: []string{}}
 	set := s.set()
 	pods := before
 	count := func(now time.Time) int {
@@ -159,7 +159,7 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 	return r
 }
 
-// act names what a write of the manager does to a pod; empty for a readiness gate.
+// act names what a write of the manager does to a pod; empty for a part of something.
 func act(w api.Write) string {
 	after := w.After.(*corev1.Pod)
 	switch {
@@ -167,7 +167,7 @@ func act(w api.Write) string {
 		return "create " + after.Name
 	case w.Verb == api.Mark, w.Verb == api.Remove:
 		return "delete " + after.Name
-	case w.Subresource == api.Status:
+	case w.Subresource == api.Status, w.Subresource == api.Resize: // parts of what is named by its last write
 		return ""
 	}
 	before := w.Before.(*corev1.Pod)

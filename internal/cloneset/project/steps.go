@@ -36,6 +36,7 @@ func (p *projection) carryOut(s step.Step) {
 	case step.UpdateInPlace:
 		p.modify(s.Target, func(c *corev1.Pod) {
 			setConditions(c, s.Drain)
+			resize(c, s.Resize)
 			patch(c, s.Patch)
 		})
 	case step.CreateRevision:
@@ -152,4 +153,31 @@ func patched(values map[string]string, change map[string]*string) map[string]str
 func prepares(change step.Patch) bool {
 	state := ptr.Deref(change.Labels[kruisev1alpha1.LabelLifecycleState], "")
 	return state == string(kruisev1alpha1.LifecyclePreparingUpdate) || state == string(kruisev1alpha1.LifecyclePreparingDelete)
+}
+
+// resize changes amounts of containers, and has the node follow at once.
+func resize(c *corev1.Pod, amounts map[string]corev1.ResourceRequirements) {
+	for i := range c.Spec.Containers {
+		spec := &c.Spec.Containers[i]
+		change, changes := amounts[spec.Name]
+		if !changes {
+			continue
+		}
+		spec.Resources.Requests = withAmounts(spec.Resources.Requests, change.Requests)
+		spec.Resources.Limits = withAmounts(spec.Resources.Limits, change.Limits)
+		c.Generation++
+		if status := statusOf(c, spec.Name); status != nil {
+			status.Resources, status.AllocatedResources = spec.Resources.DeepCopy(), spec.Resources.Requests.DeepCopy()
+		}
+	}
+}
+
+func withAmounts(amounts, change corev1.ResourceList) corev1.ResourceList {
+	for name, amount := range change {
+		if amounts == nil {
+			amounts = corev1.ResourceList{}
+		}
+		amounts[name] = amount
+	}
+	return amounts
 }
