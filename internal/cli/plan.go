@@ -67,7 +67,7 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
   %[1]s plan -f web.yaml
 
   # The same without a cluster, against objects that were saved before
-  kubectl get clonesets,pods,controllerrevisions -o yaml > live.yaml
+  kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims -o yaml > live.yaml
   %[1]s plan -f web.yaml --offline --live live.yaml
 
   # For programs
@@ -170,7 +170,7 @@ func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (foreca
 	if !p.offline {
 		return p.foretellOnline(ctx, m)
 	}
-	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions}
+	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims}
 	for _, set := range p.dump.Sets {
 		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
 			live.Set = set

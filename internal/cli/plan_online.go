@@ -46,6 +46,9 @@ func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (
 		return forecast.Forecast{}, explain(err)
 	default:
 		live = forecast.Live{Set: snapshot.Set, Pods: snapshot.Pods, Revisions: snapshot.Revisions}
+		if live.Claims, err = p.claims(ctx, m.Set); err != nil {
+			return forecast.Forecast{}, explain(err)
+		}
 	}
 	wanted, warning, err := p.asServed(ctx, live.Set, m)
 	if err != nil {
@@ -59,6 +62,23 @@ func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (
 		f.Warnings = append(f.Warnings, "the set does not exist yet: names of pods are examples")
 	}
 	return f, err
+}
+
+// claims are those that stand beside the set. A set without claim templates has none that matter, and then the right to
+// list them is not needed.
+func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) ([]*corev1.PersistentVolumeClaim, error) {
+	if len(set.Spec.VolumeClaimTemplates) == 0 {
+		return nil, nil
+	}
+	var list corev1.PersistentVolumeClaimList
+	if err := p.client.List(ctx, &list, client.InNamespace(set.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing claims: %w", err)
+	}
+	claims := make([]*corev1.PersistentVolumeClaim, len(list.Items))
+	for i := range list.Items {
+		claims[i] = &list.Items[i]
+	}
+	return claims, nil
 }
 
 // asServed is the set as the API server would store it after `kubectl apply`. Without the right to ask it for that,

@@ -248,10 +248,16 @@ func TestProjection(t *testing.T) {
 		if slices.ContainsFunc(s.pods(), func(pod *corev1.Pod) bool { return pod.Labels[labelApp] != setName }) {
 			continue // a pod that was given up keeps its name, and a manager finds that out only when it is refused
 		}
+		if len(s.set().Spec.ScaleStrategy.PodsToDelete) > 0 {
+			continue // a name is free for a new pod when it leaves this list, which waits for a pass without a new status
+		}
 		compared++
 		objects := project.Objects{Set: s.set(), Pods: s.pods()}
 		for _, o := range s.server.List(api.Revisions) {
 			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
+		}
+		for _, o := range s.server.List(api.Claims) {
+			objects.Claims = append(objects.Claims, o.(*corev1.PersistentVolumeClaim))
 		}
 		before := map[types.UID]*corev1.Pod{}
 		for _, pod := range objects.Pods {

@@ -17,6 +17,7 @@ type Live struct {
 	Set       *kruisev1alpha1.CloneSet
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
+	Claims    []*corev1.PersistentVolumeClaim
 }
 
 // Forecast is what a manifest would do to one set.
@@ -46,7 +47,7 @@ func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time)
 			f.Warnings = append(f.Warnings, "the set is being deleted: its controller does nothing more")
 		}
 	}
-	objects := project.Objects{Set: wanted, Pods: live.Pods, Revisions: live.Revisions}
+	objects := project.Objects{Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims}
 	f.Story = project.Of(objects.World(), now, project.Options{})
 	return f, nil
 }

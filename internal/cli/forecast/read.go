@@ -69,11 +69,12 @@ func ReadManifests(file string, r io.Reader, namespace string) ([]Manifest, erro
 	return found, err
 }
 
-// Dump is what `kubectl get clonesets,pods,controllerrevisions -o yaml` prints.
+// Dump is what `kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims -o yaml` prints.
 type Dump struct {
 	Sets      []*kruisev1alpha1.CloneSet
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
+	Claims    []*corev1.PersistentVolumeClaim
 }
 
 // ReadDump reads live objects from a file.
@@ -88,6 +89,8 @@ func ReadDump(file string, r io.Reader) (Dump, error) {
 			d.Pods, err = appended(d.Pods, raw)
 		case "ControllerRevision":
 			d.Revisions, err = appended(d.Revisions, raw)
+		case "PersistentVolumeClaim":
+			d.Claims, err = appended(d.Claims, raw)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)

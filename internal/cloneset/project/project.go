@@ -86,7 +86,7 @@ type projection struct {
 
 func newProjection(world plan.World, now time.Time, o Options) *projection {
 	world.Set = world.Set.DeepCopy()
-	world.Pods = slices.Clone(world.Pods)
+	world.Pods, world.Claims = slices.Clone(world.Pods), slices.Clone(world.Claims)
 	if world.Taken = maps.Clone(world.Taken); world.Taken == nil {
 		world.Taken = map[string]bool{}
 	}
@@ -153,6 +153,9 @@ func (p *projection) take(next plan.Plan) {
 		}
 	}
 	for _, s := range next.Steps {
+		if _, trims := s.(step.TrimPodsToDelete); trims && len(next.Steps) > 1 {
+			continue // the controller does it when there is nothing else to write
+		}
 		p.carryOut(s)
 	}
 	sortPods(p.world.Pods)

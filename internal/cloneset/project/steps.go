@@ -55,9 +55,23 @@ func (p *projection) carryOut(s step.Step) {
 		}
 	case step.ForgetRevision:
 		p.world.Revisions = slices.DeleteFunc(p.world.Revisions, func(r revision.Revision) bool { return r.Name == s.Name })
+	case step.CreateClaim:
+		claim := s.Claim.DeepCopy()
+		claim.UID, claim.ResourceVersion = p.uid(), p.version()
+		p.world.Claims = append(p.world.Claims, claim)
+	case step.DeleteClaim:
+		p.dropClaim(s.UID)
+	case step.GiveClaim: // it goes with its pod, which is about to go
+		p.dropClaim(s.UID)
+	case step.TrimPodsToDelete:
+		p.world.Set.Spec.ScaleStrategy.PodsToDelete = s.Keep
 	default: // what touches neither pods nor revisions has no consequences that are told
 	}
 	revision.Sort(p.world.Revisions)
+}
+
+func (p *projection) dropClaim(uid types.UID) {
+	p.world.Claims = slices.DeleteFunc(p.world.Claims, func(c *corev1.PersistentVolumeClaim) bool { return c.UID == uid })
 }
 
 func (p *projection) adopt(s step.AdoptRevision) {

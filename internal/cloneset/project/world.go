@@ -22,6 +22,7 @@ type Objects struct {
 	Set       *kruisev1alpha1.CloneSet
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
+	Claims    []*corev1.PersistentVolumeClaim
 }
 
 // World is what the planner would see of the objects. They are shared with it, not copied.
@@ -38,6 +39,11 @@ func (o Objects) World() plan.World {
 		}
 	}
 	sortPods(world.Pods)
+	for _, c := range o.Claims {
+		if c.Namespace == set.Namespace && pod.IsControlledBy(c, set.UID) {
+			world.Claims = append(world.Claims, c)
+		}
+	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	for _, r := range o.Revisions {
 		switch {
