@@ -131,6 +131,7 @@ func (m *memory) learnClaims(steps []step.Step, outcomes []apply.Outcome) {
 			deleted[s.Name] = o.Err == nil || !apply.IsConflict(o.Err)
 		case step.CreatePod:
 			created[s.Pod.Name] = o.Err == nil
+		default: // says nothing about whether a pod is there
 		}
 	}
 	for _, s := range steps {
@@ -143,6 +144,7 @@ func (m *memory) learnClaims(steps []step.Step, outcomes []apply.Outcome) {
 			if !created[s.Pod] {
 				m.prepared[s.Pod] = true
 			}
+		default: // leaves no claim behind
 		}
 	}
 }

@@ -98,19 +98,25 @@ func waitingPods(members []plan.Member) []string {
 func failures(outcomes []apply.Outcome) (scale, update error) {
 	var scaling, updating []apply.Outcome
 	for _, o := range outcomes {
-		deletion, isDeletion := o.Step.(step.DeletePod)
-		switch o.Step.(type) {
-		case step.CreatePod, step.CreateClaim, step.DeleteClaim:
-			scaling = append(scaling, o)
-			continue
-		}
-		if isDeletion && deletion.Cause != step.Recreate {
+		if scales(o.Step) {
 			scaling = append(scaling, o)
 		} else {
 			updating = append(updating, o)
 		}
 	}
 	return apply.Errors(scaling), apply.Errors(updating)
+}
+
+// scales tells whether a step changes how many pods there are.
+func scales(s step.Step) bool {
+	switch s := s.(type) {
+	case step.CreatePod, step.CreateClaim, step.DeleteClaim:
+		return true
+	case step.DeletePod:
+		return s.Cause != step.Recreate
+	default: // the rest is about pods that stay, and about revisions
+		return false
+	}
 }
 
 func shortened(list []string, separator string) string {

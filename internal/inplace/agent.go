@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/dump"
+	"k8s.io/utils/dump"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
