@@ -136,14 +136,23 @@ func schedulerArgs(files layout, ports map[string]int) []string {
 }
 
 // The audit log is how releases are judged: it holds every write of the objects that a release consists of,
-// with the object, and every other write without. Reads, leases and events would only fill it.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
+// with the object, and every other write without. Leases and events would only fill it; so would reads, unless
+// somebody asks for them.
+func auditPolicy(reads bool) string {
+	level := "None"
+	if reads {
+		level = "Metadata"
+	}
+	return fmt.Sprintf(auditRules, level)
+}
+
+const auditRules = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 omitManagedFields: true
 rules:
 - level: None
-  verbs: [get, list, watch]
+  nonResourceURLs: ["*"]
 - level: None
   resources:
   - {group: "", resources: [events]}
@@ -151,6 +160,8 @@ rules:
   - {group: coordination.k8s.io, resources: [leases]}
   - {group: authentication.k8s.io}
   - {group: authorization.k8s.io}
+- level: %s
+  verbs: [get, list, watch]
 - level: RequestResponse
   resources:
   - {group: "", resources: [pods, pods/*, persistentvolumeclaims, persistentvolumeclaims/*]}
@@ -172,9 +183,9 @@ clientConnection:
 }
 
 // writeConfiguration writes everything that the components read, for these ports.
-func writeConfiguration(files layout, ports map[string]int) error {
+func writeConfiguration(files layout, ports map[string]int, auditReads bool) error {
 	for path, content := range map[string]string{
-		files.conf("audit-policy.yaml"): auditPolicy,
+		files.conf("audit-policy.yaml"): auditPolicy(auditReads),
 		files.conf("scheduler.yaml"):    schedulerConfig(files),
 	} {
 		if err := writeSecret(path, []byte(content)); err != nil {

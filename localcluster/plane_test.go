@@ -117,7 +117,7 @@ func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 	if err := makeCertificates(files, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeConfiguration(files, ports); err != nil {
+	if err := writeConfiguration(files, ports, false); err != nil {
 		t.Fatal(err)
 	}
 	written := []string{files.in("pki"), files.in("conf")}
@@ -147,7 +147,7 @@ func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"audit policy": auditPolicy, "scheduler": schedulerConfig(files)} {
+	for name, content := range map[string]string{"audit policy": auditPolicy(false), "audit policy with reads": auditPolicy(true), "scheduler": schedulerConfig(files)} {
 		var parsed map[string]any
 		if err := yaml.UnmarshalStrict([]byte(content), &parsed); err != nil || parsed["kind"] == nil {
 			t.Errorf("the configuration of the %s is no object: %v", name, err)
@@ -214,7 +214,7 @@ func TestTheKubeconfigWorksAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	ports := anyPorts(t)
-	if err := writeConfiguration(files, ports); err != nil {
+	if err := writeConfiguration(files, ports, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(files.in("pki")); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slipway shows releases: which pod is on which revision, and what it waits for.
+// Command slipway shows releases: which pod is on which revision, what it waits for, and what a manifest would do.
 // Installed as kubectl-slipway it is also `kubectl slipway`.
 package main
 
@@ -38,11 +38,12 @@ func run() int {
 		Version: version,
 		Program: cli.Program(os.Args[0]),
 	})
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	status := cli.ExitStatus(err)
+	if status == cli.ExitError {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		return 1
 	}
-	return 0
+	return status
 }
 
 // quietLibraries keeps the log lines of client libraries out of the view; what matters comes back as errors.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,9 +48,10 @@ type Outcome struct {
 // Steps executes the steps of a plan for the object that owns what they change. Revisions are recorded
 // first, and where that fails nothing else is done, because pods must carry the name of a revision that
 // exists. Then pods are changed and deleted, then created with a slow start, and last history is
-// forgotten. Within each of these the steps run in parallel.
+// forgotten. Within each of these the steps run in parallel, except that a pod and its claims are one unit:
+// claims are created before their pod and deleted after it, and a step that fails ends its unit.
 //
-// Steps that were not tried, because an earlier one of their kind failed, have no outcome.
+// Steps that were not tried, because an earlier one of their unit or kind failed, have no outcome.
 func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
 	var stages [4][]step.Step
 	for _, s := range steps {
@@ -60,9 +62,9 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, stages[changing])...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, stages[creating])...)
-	return append(outcomes, a.inParallel(ctx, owner, stages[forgetting])...)
+	outcomes = append(outcomes, a.inParallel(ctx, owner, units(stages[changing]))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, units(stages[creating]))...)
+	return append(outcomes, a.inParallel(ctx, owner, units(stages[forgetting]))...)
 }
 
 const (
@@ -76,11 +78,11 @@ func stageOf(s step.Step) int {
 	switch s.(type) {
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision:
 		return recording
-	case step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod:
+	case step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod, step.DeleteClaim, step.GiveClaim:
 		return changing
-	case step.CreatePod:
+	case step.CreatePod, step.CreateClaim:
 		return creating
-	case step.ForgetRevision:
+	case step.ForgetRevision, step.TrimPodsToDelete:
 		return forgetting
 	}
 	panic(fmt.Sprintf("apply: step %T has no stage", s)) // the set is closed: the linter finds a missing case
@@ -126,28 +128,28 @@ func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Ste
 	return outcomes
 }
 
-func (a *Applier) inParallel(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
-	outcomes := make([]Outcome, len(steps))
+func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
+	outcomes := make([][]Outcome, len(units))
 	var running sync.WaitGroup
 	free := make(chan struct{}, a.concurrency)
-	for i, s := range steps {
+	for i, unit := range units {
 		free <- struct{}{}
 		running.Go(func() {
-			outcomes[i] = a.take(ctx, owner, s)
+			outcomes[i] = a.inOrder(ctx, owner, unit)
 			<-free
 		})
 	}
 	running.Wait()
-	return outcomes
+	return slices.Concat(outcomes...)
 }
 
-// slowStart takes 1 step, then 2, then 4 and so on. What fails once, such as a quota that is used up,
+// slowStart takes 1 unit, then 2, then 4 and so on. What fails once, such as a quota that is used up,
 // would fail for all, so a batch with a failure is the last.
-func (a *Applier) slowStart(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
+func (a *Applier) slowStart(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
 	var outcomes []Outcome
-	for size := 1; len(steps) > 0; size *= 2 {
-		batch := steps[:min(size, len(steps))]
-		steps = steps[len(batch):]
+	for size := 1; len(units) > 0; size *= 2 {
+		batch := units[:min(size, len(units))]
+		units = units[len(batch):]
 		taken := a.inParallel(ctx, owner, batch)
 		outcomes = append(outcomes, taken...)
 		if Errors(taken) != nil {
@@ -177,6 +179,14 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.create(ctx, owner, "revision", s.Revision.DeepCopy())
 	case step.CreatePod:
 		return a.create(ctx, owner, "pod", s.Pod.DeepCopy())
+	case step.CreateClaim:
+		return a.create(ctx, owner, "claim", s.Claim.DeepCopy())
+	case step.DeleteClaim:
+		return a.delete(ctx, owner, "claim", claimAt(s.Target), s.Target)
+	case step.GiveClaim:
+		return a.giveClaim(ctx, owner, s)
+	case step.TrimPodsToDelete:
+		return a.trimPodsToDelete(ctx, owner, s)
 	case step.AdoptRevision:
 		return a.adoptRevision(ctx, owner, s)
 	case step.RenumberRevision:
@@ -188,12 +198,12 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.ReleasePod:
 		return a.releasePod(ctx, owner, s)
 	case step.PatchPod:
-		return a.changePod(ctx, owner, s.Target, s.Conditions, s.Patch)
+		return a.changePod(ctx, owner, s.Target, s.Conditions, nil, s.Patch)
 	case step.SetConditions:
 		_, err := a.patchConditions(ctx, owner, s.Target, s.Conditions)
 		return err
 	case step.UpdateInPlace:
-		return a.changePod(ctx, owner, s.Target, s.Drain, s.Patch)
+		return a.changePod(ctx, owner, s.Target, s.Drain, s.Resize, s.Patch)
 	}
 	panic(fmt.Sprintf("apply: step %T cannot be taken", s))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -122,6 +124,94 @@ func TestAnUpdateInPlaceDrainsAndThenChanges(t *testing.T) {
 	}
 	if p.Spec.Containers[0].Image != "registry.test/app:v2" || len(p.Spec.ReadinessGates) != 1 {
 		t.Errorf("spec is %+v", p.Spec)
+	}
+}
+
+// resized is an update that needs all three writes.
+func resized(p *corev1.Pod) step.UpdateInPlace {
+	s := inPlace(p)
+	s.Resize = map[string]corev1.ResourceRequirements{builders.Container: {Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}
+	return s
+}
+
+func podWithRequests() *corev1.Pod {
+	return builders.Pod("a").With(func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")}
+	}).Build()
+}
+
+func TestAResizeComesBetweenTheDrainAndTheChange(t *testing.T) {
+	s := serve(t, podWithRequests())
+	for _, o := range s.take(t, resized(s.pod(t, "a"))) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	if diff := cmp.Diff([]string{"patch status of a", "patch resize of a", "patch a"}, s.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	p := s.pod(t, "a")
+	if requests := p.Spec.Containers[0].Resources.Requests; requests.Cpu().String() != "2" || requests.Memory().String() != "1Gi" {
+		t.Errorf("requests are %v", requests)
+	}
+	if p.Spec.Containers[0].Image != "registry.test/app:v2" || p.Labels[kruisev1alpha1.LabelRevision] != "web-b" {
+		t.Errorf("the pod has image %s and labels %v", p.Spec.Containers[0].Image, p.Labels)
+	}
+}
+
+func TestWhateverIsRefusedNothingAfterItIsTried(t *testing.T) {
+	chain := []string{"patch status of a", "patch resize of a", "patch a"}
+	for i, refused := range chain {
+		t.Run(refused, func(t *testing.T) {
+			s := serve(t, podWithRequests())
+			s.fail = func(write string) error {
+				if write == refused {
+					return errors.New("no")
+				}
+				return nil
+			}
+			outcomes := s.take(t, resized(s.pod(t, "a")))
+			if apply.Errors(outcomes) == nil {
+				t.Error("no error")
+			}
+			if diff := cmp.Diff(chain[:i+1], s.writes); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Somebody else writes between the drain and the resize: the resize must not reach a pod that nobody has judged.
+func TestEachWriteIsForTheVersionThatTheOneBeforeMade(t *testing.T) {
+	for sentence, before := range map[string]string{"between drain and resize": "patch resize of a", "between resize and patch": "patch a"} {
+		t.Run(sentence, func(t *testing.T) {
+			s := serve(t, podWithRequests())
+			s.fail = func(write string) error {
+				if write != before {
+					return nil
+				}
+				other := s.pod(t, "a")
+				other.Annotations = map[string]string{"by": "somebody"}
+				return s.WithWatch.Update(t.Context(), other)
+			}
+			outcomes := s.take(t, resized(s.pod(t, "a")))
+			if !apply.Conflicts(outcomes) || s.pod(t, "a").Spec.Containers[0].Image == "registry.test/app:v2" {
+				t.Errorf("want a conflict and the old image, got %v", outcomes[0].Err)
+			}
+		})
+	}
+}
+
+func TestAServerWithoutResizeIsAnErrorAndNoConflict(t *testing.T) {
+	s := serve(t, podWithRequests())
+	s.fail = func(write string) error {
+		if write == "patch resize of a" {
+			return apierrors.NewGenericServerResponse(404, "patch", schema.GroupResource{Resource: "pods"}, "a", "404 page not found", 0, true)
+		}
+		return nil
+	}
+	if err := apply.Errors(s.take(t, resized(s.pod(t, "a")))); err == nil || !strings.Contains(err.Error(), "pods/resize") {
+		t.Errorf("error is %v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcom
 		same := told[a]
 		// The first pod stands in the event too: without it, the API merges events of one reason, and the
 		// names of all but the first are lost.
-		recorder.Eventf(about, podOf(same[0].Step), a.kind, a.reason, a.action, "%s", noteOn(same))
+		recorder.Eventf(about, objectOf(same[0].Step), a.kind, a.reason, a.action, "%s", noteOn(same))
 	}
 }
 
@@ -46,7 +46,7 @@ func announce(o Outcome) (a announcement, worth bool) {
 	reasons, told := eventOf(o.Step)
 	update, isUpdate := o.Step.(step.UpdateInPlace)
 	switch {
-	case !told, o.Err != nil && IsConflict(o.Err):
+	case !told, o.Err != nil && IsConflict(o.Err), o.Err == nil && reasons.done == "":
 		return announcement{}, false
 	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 		return announcement{}, false
@@ -75,7 +75,7 @@ func noteOn(same []Outcome) string {
 	return pods + ": " + same[0].Step.Why()
 }
 
-func podOf(s step.Step) runtime.Object {
+func objectOf(s step.Step) runtime.Object {
 	ref := &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: s.Subject()}
 	switch s := s.(type) {
 	case step.CreatePod:
@@ -84,12 +84,21 @@ func podOf(s step.Step) runtime.Object {
 		ref.Namespace, ref.UID = s.Namespace, s.UID
 	case step.UpdateInPlace:
 		ref.Namespace, ref.UID = s.Namespace, s.UID
+	case step.CreateClaim:
+		ref.Kind, ref.Namespace = claimKind, s.Claim.Namespace
+	case step.DeleteClaim:
+		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
+	case step.GiveClaim:
+		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	default:
 		return nil
 	}
 	return ref
 }
 
+const claimKind = "PersistentVolumeClaim"
+
+// eventReasons name the event of a step. Without done, only failures are told.
 type eventReasons struct{ done, failed, action string }
 
 func eventOf(s step.Step) (eventReasons, bool) {
@@ -103,7 +112,14 @@ func eventOf(s step.Step) (eventReasons, bool) {
 		return eventReasons{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.UpdateInPlace:
 		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, true
-	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions:
+	case step.CreateClaim:
+		return eventReasons{failed: "FailedCreate", action: "Create"}, true
+	case step.DeleteClaim:
+		return eventReasons{failed: "FailedDelete", action: "Delete"}, true
+	case step.GiveClaim:
+		return eventReasons{failed: "FailedUpdate", action: "Update"}, true
+	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
+		step.TrimPodsToDelete:
 		return eventReasons{}, false
 	}
 	panic(fmt.Sprintf("apply: step %T has no event", s))

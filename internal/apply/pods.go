@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,8 +47,9 @@ type podPatchSpec struct {
 }
 
 type containerPatch struct {
-	Name  string `json:"name"`
-	Image string `json:"image"`
+	Name      string                       `json:"name"`
+	Image     string                       `json:"image,omitempty"`
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
 type podPatchStatus struct {
@@ -105,15 +109,52 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 	return step.On(pod), nil
 }
 
-// changePod writes conditions and then patches. The patch is conditional on the very version that the
-// conditions led to, so containers never change unless the server has taken the pod out of service before.
-func (a *Applier) changePod(ctx context.Context, owner types.UID, at step.Target, conditions []corev1.PodCondition, patch step.Patch) error {
+// resizePod changes resources of containers, and returns the version that the pod has after it. Every server
+// from Kubernetes 1.33 on has this subresource.
+func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target, resources map[string]corev1.ResourceRequirements) (step.Target, error) {
+	body := podPatch{Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion}, Spec: &podPatchSpec{}}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		amounts := resources[name]
+		body.Spec.Containers = append(body.Spec.Containers, containerPatch{Name: name, Resources: &amounts})
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return t, fmt.Errorf("encoding the resize of pod %s: %w", t.Name, err)
+	}
+	pod := podAt(t)
+	if err := a.client.SubResource("resize").Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, raw)); err != nil {
+		a.doubt(owner, pod, err)
+		if apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+			return t, fmt.Errorf("resizing pod %s: the server has no subresource pods/resize: %s", t.Name, err.Error()) // not wrapped: it is not the pod that is missing
+		}
+		return t, fmt.Errorf("resizing pod %s: %w", t.Name, err)
+	}
+	a.writes.Wrote(owner, pod)
+	return step.On(pod), nil
+}
+
+// IsInfeasible tells whether a server has refused a resize because the node of the pod is too small. Servers
+// from Kubernetes 1.36 on look at that themselves; they say it in words only, and a refusal for another reason,
+// such as a quota, must not be taken for it: a new pod would not get through either.
+func IsInfeasible(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "didn't have enough allocatable resources")
+}
+
+// changePod writes conditions, then resizes, then patches. Each write is conditional on the very version that
+// the one before has made, so containers never change unless the server has taken the pod out of service
+// before. When one is refused the rest is not tried: the next look finds out what is left.
+func (a *Applier) changePod(ctx context.Context, owner types.UID, at step.Target, conditions []corev1.PodCondition,
+	resize map[string]corev1.ResourceRequirements, patch step.Patch,
+) (err error) {
 	if len(conditions) > 0 {
-		changed, err := a.patchConditions(ctx, owner, at, conditions)
-		if err != nil {
+		if at, err = a.patchConditions(ctx, owner, at, conditions); err != nil {
 			return err
 		}
-		at = changed
+	}
+	if len(resize) > 0 {
+		if at, err = a.resizePod(ctx, owner, at, resize); err != nil {
+			return err
+		}
 	}
 	return a.patchPod(ctx, owner, at, patch)
 }

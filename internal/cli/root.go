@@ -48,7 +48,7 @@ func New(env Environment) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:   "slipway",
-		Short: "Look at releases that Slipway carries out",
+		Short: "Look at releases that Slipway carries out, and plan them",
 		Long: "Look at releases that Slipway carries out: how far one is, which pod is where, and what it waits for.\n\n" +
 			"It only reads. The usual flags of kubectl choose the cluster.",
 		SilenceErrors: true,
@@ -61,7 +61,7 @@ func New(env Environment) *cobra.Command {
 	root.SetOut(env.Streams.Out)
 	root.SetErr(env.Streams.ErrOut)
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(newGet(env, flags), newVersion(env))
+	root.AddCommand(newGet(env, flags), newPlan(env, flags), newVersion(env))
 	return root
 }
 

@@ -34,6 +34,9 @@ func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1a
 	if len(next.Refused) > 0 {
 		updateErr = errors.Join(errors.New(shortened(next.Refused, "; ")), updateErr)
 	}
+	if next.Uncreatable != "" {
+		scaleErr = errors.Join(errors.New(next.Uncreatable), scaleErr)
+	}
 	w := conditionWriter{conditions: slices.Clone(set.Status.Conditions), generation: set.Generation, now: metav1.NewTime(now)}
 
 	ready, reason, message := readiness(next, status)
@@ -41,6 +44,8 @@ func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1a
 	switch {
 	case next.Invalid != nil:
 		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "InvalidSpec", next.Invalid.Error())
+	case next.Uncreatable != "":
+		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "FailedCreate", next.Uncreatable)
 	case len(next.Refused) > 0:
 		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "UpdateRefused", shortened(next.Refused, "; "))
 	default:
@@ -93,15 +98,25 @@ func waitingPods(members []plan.Member) []string {
 func failures(outcomes []apply.Outcome) (scale, update error) {
 	var scaling, updating []apply.Outcome
 	for _, o := range outcomes {
-		deletion, isDeletion := o.Step.(step.DeletePod)
-		_, isCreation := o.Step.(step.CreatePod)
-		if isCreation || isDeletion && deletion.Cause != step.Recreate {
+		if scales(o.Step) {
 			scaling = append(scaling, o)
 		} else {
 			updating = append(updating, o)
 		}
 	}
 	return apply.Errors(scaling), apply.Errors(updating)
+}
+
+// scales tells whether a step changes how many pods there are.
+func scales(s step.Step) bool {
+	switch s := s.(type) {
+	case step.CreatePod, step.CreateClaim, step.DeleteClaim:
+		return true
+	case step.DeletePod:
+		return s.Cause != step.Recreate
+	default: // the rest is about pods that stay, and about revisions
+		return false
+	}
 }
 
 func shortened(list []string, separator string) string {

@@ -25,11 +25,17 @@ import (
 // names that others have. Losing it costs time and nothing else. A work queue hands one set to one
 // goroutine at a time, so it needs no lock.
 type memory struct {
-	uid        types.UID
-	taken      map[string]bool
-	decoded    map[string]revision.Revision
-	generation int64
-	live       revision.Revision
+	uid   types.UID
+	taken map[string]bool
+	// unresizable are pods whose node is too small for the resize that this generation of the set asks for.
+	unresizable map[types.UID]string
+	decoded     map[string]revision.Revision
+	generation  int64
+	live        revision.Revision
+	// owed are claims whose pod we have deleted.
+	owed map[types.UID]bool
+	// prepared are pods whose claims we have created, and which could not be created themselves.
+	prepared map[string]bool
 }
 
 type memories struct {
@@ -47,7 +53,7 @@ func (m *memories) of(set *kruisev1alpha1.CloneSet) *memory {
 	if m.sets == nil {
 		m.sets = map[types.NamespacedName]*memory{}
 	}
-	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}}
+	m.sets[key] = &memory{uid: set.UID, taken: map[string]bool{}, owed: map[types.UID]bool{}, prepared: map[string]bool{}}
 	return m.sets[key]
 }
 
@@ -67,6 +73,7 @@ func (m *memories) forget(name types.NamespacedName) types.UID {
 func (m *memory) template(set *kruisev1alpha1.CloneSet) revision.Revision {
 	if m.generation != set.Generation || m.generation == 0 {
 		m.live, m.generation = revision.FromTemplate(&set.Spec.Template), set.Generation
+		m.unresizable = map[types.UID]string{}
 	}
 	return m.live
 }
@@ -75,6 +82,9 @@ func (m *memory) template(set *kruisev1alpha1.CloneSet) revision.Revision {
 // yet, and the next decision has to wait for it; when it is somebody else's, the name is of no use.
 func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory, outcomes []apply.Outcome) error {
 	for _, o := range outcomes {
+		if s, is := o.Step.(step.UpdateInPlace); is && apply.IsInfeasible(o.Err) {
+			m.unresizable[s.UID] = o.Err.Error()
+		}
 		if o.Err == nil || !apierrors.IsAlreadyExists(o.Err) {
 			continue
 		}
@@ -82,6 +92,8 @@ func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m 
 		switch s := o.Step.(type) {
 		case step.CreatePod:
 			existing = &corev1.Pod{}
+		case step.CreateClaim:
+			existing = &corev1.PersistentVolumeClaim{}
 		case step.CreateRevision:
 			existing = &appsv1.ControllerRevision{}
 		default:

@@ -21,7 +21,8 @@ import (
 
 // observe builds the world that one decision depends on. It reads only.
 func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory) (plan.World, error) {
-	world := plan.World{Set: set, Live: m.template(set), Taken: m.taken}
+	world := plan.World{Set: set, Live: m.template(set), Taken: m.taken, ResizeOff: r.ResizeOff}
+	world.Unresizable = m.unresizable
 	var pods corev1.PodList
 	if err := r.Cache.List(ctx, &pods, ownedBy(set, string(set.UID))...); err != nil {
 		return world, fmt.Errorf("listing pods: %w", err)
@@ -31,6 +32,9 @@ func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, 
 	}
 	slices.SortFunc(world.Pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 
+	if err := r.observeClaims(ctx, set, m, &world); err != nil {
+		return world, err
+	}
 	owned, err := r.revisions(ctx, set, string(set.UID))
 	if err != nil {
 		return world, err

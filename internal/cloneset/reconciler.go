@@ -39,6 +39,9 @@ type Dependencies struct {
 	Writes *freshness.Tracker
 	// Concurrency is how many writes for one set are under way at once; 0 means apply.DefaultConcurrency.
 	Concurrency int
+	// ResizeOff keeps the resources of living pods as they are: pods with other ones are made anew. For
+	// servers older than Kubernetes 1.33.
+	ResizeOff bool
 }
 
 // Reconciler moves CloneSets to their spec. It is safe for concurrent use for different sets.
@@ -79,10 +82,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	now := r.Clock.Now()
 	next := r.Plan(world, now)
-	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
+	steps, ofSet := split(next.Steps)
+	outcomes := r.apply.Steps(ctx, set.UID, steps)
+	memory.learnClaims(steps, outcomes)
 	learnErr := r.learn(ctx, set, memory, outcomes)
 	status := statusOf(world, next, outcomes, now)
-	reportErr := r.report(ctx, world, next, status, outcomes)
+	written, reportErr := r.report(ctx, world, next, status, outcomes)
+	if !written && reportErr == nil { // else the event of this write calls us again, with the version that it made
+		outcomes = append(outcomes, r.apply.Steps(ctx, set.UID, ofSet)...)
+	}
 	refused := apply.Conflicts(outcomes)
 	if apply.IsConflict(reportErr) { // the set has changed, or its cache is behind: neither is an error
 		refused, reportErr = true, nil

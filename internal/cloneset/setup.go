@@ -23,16 +23,18 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
-//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get;list;watch
+//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get;list;watch;patch
 //+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets/status,verbs=patch
 //+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets/finalizers,verbs=update
 //+kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 //+kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+//+kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
+//+kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 //+kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
 
 const (
-	// OwnerIndex is the cache index of pods and revisions by the UID of their controller.
+	// OwnerIndex is the cache index of pods, claims and revisions by the UID of their controller.
 	OwnerIndex = "slipway.dev/owner"
 	// noOwner is the value of the index for objects without a controller.
 	noOwner = "orphan"
@@ -40,7 +42,7 @@ const (
 
 // AddIndexes teaches a cache the index that the controller lists by.
 func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, object := range []client.Object{&corev1.Pod{}, &appsv1.ControllerRevision{}} {
+	for _, object := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ControllerRevision{}} {
 		if err := indexer.IndexField(ctx, object, OwnerIndex, OwnerOf); err != nil {
 			return fmt.Errorf("indexing %T by owner: %w", object, err)
 		}
@@ -53,10 +55,10 @@ func OwnerOf(object client.Object) []string {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		return []string{string(owner.UID)}
 	}
-	if _, isPod := object.(*corev1.Pod); isPod {
-		return nil // pods are never adopted
+	if _, isRevision := object.(*appsv1.ControllerRevision); isRevision {
+		return []string{noOwner}
 	}
-	return []string{noOwner}
+	return nil // nothing else is ever adopted
 }
 
 // Options tune the controller.
@@ -71,6 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 		Named("cloneset").
 		For(&kruisev1alpha1.CloneSet{}, builder.WithPredicates(written())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerRequest), builder.WithPredicates(owned())).
+		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(ownerRequest), builder.WithPredicates(owned())).
 		Watches(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(ownerRequest), builder.WithPredicates(owned())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency}).
 		Complete(r)
@@ -80,7 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// ownerOf names the set that controls a pod or revision. Other publishers of this API write other
+// ownerOf names the set that controls a pod, claim or revision. Other publishers of this API write other
 // versions of it into owner references, so only group and kind count.
 func ownerOf(object client.Object) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOfNoCopy(object)

@@ -14,21 +14,35 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/step"
 )
 
+// split sets the steps apart that change the set itself. They are taken last and only when the status need
+// not be written: both writes are conditional on the version that was seen.
+func split(all []step.Step) (steps, ofSet []step.Step) {
+	for _, s := range all {
+		if _, is := s.(step.TrimPodsToDelete); is {
+			ofSet = append(ofSet, s)
+			continue
+		}
+		steps = append(steps, s)
+	}
+	return steps, ofSet
+}
+
 // report writes the status when anything in it has changed, and then tells people by events what was done.
-func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome) error {
+func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome) (written bool, err error) {
 	defer apply.Tell(r.Events, world.Set, outcomes)
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
-		return nil
+		return false, nil
 	}
 	after := world.Set.DeepCopy()
 	after.Status = status
-	err := r.apply.Status(ctx, world.Set, after)
+	err = r.apply.Status(ctx, world.Set, after)
 	if err == nil {
 		r.tellOfTrouble(world.Set, next, status)
 	}
-	return err
+	return true, err
 }
 
 // statusOf is the status that the observed world has. It never depends on what was just done, except

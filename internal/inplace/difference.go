@@ -3,7 +3,6 @@
 package inplace
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ type Difference struct {
 	Refusals []string
 	// Images maps containers to the image that they shall run.
 	Images map[string]string
+	// Resources maps containers to the amounts of CPU and memory that change, and to no others.
+	Resources map[string]corev1.ResourceRequirements
 	// Labels and Annotations hold what the template adds, changes or (nil) removes. Keys that others
 	// put on a pod are not in here, so they survive.
 	Labels, Annotations map[string]*string
@@ -28,10 +29,12 @@ type Difference struct {
 
 // Compare tells what it takes to bring a pod of template from to template to. Both must be normalised
 // (package revision), so that fields spelled differently with the same meaning do not differ.
-// The answer depends on nothing else: compute it once for each pair of revisions.
+// The answer depends on nothing else: compute it once for each pair of revisions. What depends on the pod
+// as well is judged by Refused.
 func Compare(from, to *corev1.PodTemplateSpec) Difference {
 	d := Difference{
 		Images:      map[string]string{},
+		Resources:   map[string]corev1.ResourceRequirements{},
 		Labels:      changedKeys(from.Labels, to.Labels),
 		Annotations: changedKeys(from.Annotations, to.Annotations),
 	}
@@ -43,6 +46,9 @@ func Compare(from, to *corev1.PodTemplateSpec) Difference {
 	if sameContainers(from.Spec.Containers, to.Spec.Containers) {
 		for i := range rest.Containers {
 			want := to.Spec.Containers[i]
+			if changed := resized(&rest.Containers[i].Resources, want.Resources); !isEmpty(changed) {
+				d.Resources[want.Name] = changed
+			}
 			if rest.Containers[i].Image == want.Image {
 				continue
 			}
@@ -56,21 +62,24 @@ func Compare(from, to *corev1.PodTemplateSpec) Difference {
 		}
 	}
 	d.Refusals = differingFields("spec", rest, &to.Spec)
-	d.Refusals = append(d.Refusals, d.stuckEnvironment(to)...)
+	if len(d.Resources) > 0 {
+		d.Refusals = append(d.Refusals, d.unresizable(&from.Spec, &to.Spec)...)
+	}
 	return d
 }
 
-// Possible tells whether a living pod can take the difference over.
+// Possible tells whether a living pod can take the difference over, as far as that depends on the templates.
 func (d Difference) Possible() bool { return len(d.Refusals) == 0 }
-
-// Drains tells whether the pod has to leave service: a container restarts.
-func (d Difference) Drains() bool { return len(d.Images) > 0 }
 
 // Onto returns d laid over unfinished, which is what an earlier update has not brought to the pod yet.
 // Where both speak of the same thing, d is the newer word.
 func (d Difference) Onto(unfinished Difference) Difference {
 	both := d
 	both.Images = overlay(unfinished.Images, d.Images)
+	both.Resources = maps.Clone(unfinished.Resources)
+	for name, amounts := range d.Resources {
+		both.Resources = overlay(both.Resources, map[string]corev1.ResourceRequirements{name: overlayAmounts(both.Resources[name], amounts)})
+	}
 	both.Labels = overlay(unfinished.Labels, d.Labels)
 	both.Annotations = overlay(unfinished.Annotations, d.Annotations)
 	both.AddFinalizers = without(union(unfinished.AddFinalizers, d.AddFinalizers), d.RemoveFinalizers)
@@ -78,54 +87,11 @@ func (d Difference) Onto(unfinished Difference) Difference {
 	return both
 }
 
-// Missing names the containers that d changes and the pod does not have. Such a pod was changed by
-// somebody else and cannot be updated in place.
-func (d Difference) Missing(p *corev1.Pod) []string {
-	var missing []string
-	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
-		if containerOf(p, name) == nil {
-			missing = append(missing, fmt.Sprintf("spec.containers[%s]: the pod has no such container", name))
-		}
-	}
-	return missing
-}
-
 func (d Difference) patch() step.Patch {
 	return step.Patch{
 		Labels: maps.Clone(d.Labels), Annotations: maps.Clone(d.Annotations), Images: maps.Clone(d.Images),
 		AddFinalizers: d.AddFinalizers, RemoveFinalizers: d.RemoveFinalizers,
 	}
-}
-
-// stuckEnvironment refuses a changed label or annotation that a container reads into its environment
-// when nothing else would restart that container: it would run on with the old value.
-func (d Difference) stuckEnvironment(to *corev1.PodTemplateSpec) []string {
-	var refusals []string
-	for _, c := range to.Spec.Containers {
-		if _, restarts := d.Images[c.Name]; restarts {
-			continue
-		}
-		for _, e := range c.Env {
-			if e.ValueFrom == nil || e.ValueFrom.FieldRef == nil {
-				continue
-			}
-			if path := e.ValueFrom.FieldRef.FieldPath; d.sets(path) {
-				refusals = append(refusals, fmt.Sprintf("%s: env %s of container %s reads it, and only a restart of the container would show the new value", path, e.Name, c.Name))
-			}
-		}
-	}
-	return refusals
-}
-
-// sets tells whether the field path of an environment variable names a label or annotation that gets a
-// new value. A removed key is not meant: the running container keeps what it had.
-func (d Difference) sets(fieldPath string) bool {
-	for prefix, changed := range map[string]map[string]*string{"metadata.labels['": d.Labels, "metadata.annotations['": d.Annotations} {
-		if key, ok := strings.CutPrefix(fieldPath, prefix); ok {
-			return changed[strings.TrimSuffix(key, "']")] != nil
-		}
-	}
-	return false
 }
 
 func sameContainers(a, b []corev1.Container) bool {
@@ -147,10 +113,10 @@ func changedKeys(from, to map[string]string) map[string]*string {
 	return changed
 }
 
-func overlay[V any](under, over map[string]V) map[string]V {
+func overlay[K comparable, V any](under, over map[K]V) map[K]V {
 	both := maps.Clone(under)
 	if both == nil {
-		both = map[string]V{}
+		both = map[K]V{}
 	}
 	maps.Copy(both, over)
 	return both
@@ -188,7 +154,7 @@ func statusOf(p *corev1.Pod, name string) *corev1.ContainerStatus {
 
 // Empty tells whether the two templates make the same pod.
 func (d Difference) Empty() bool {
-	return len(d.Refusals)+len(d.Images)+len(d.Labels)+len(d.Annotations)+len(d.AddFinalizers)+len(d.RemoveFinalizers) == 0
+	return len(d.Refusals)+len(d.Images)+len(d.Resources)+len(d.Labels)+len(d.Annotations)+len(d.AddFinalizers)+len(d.RemoveFinalizers) == 0
 }
 
 // String names what changes, for people.
@@ -196,6 +162,9 @@ func (d Difference) String() string {
 	var changes []string
 	for _, name := range slices.Sorted(maps.Keys(d.Images)) {
 		changes = append(changes, "image of "+name+" to "+d.Images[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Resources)) {
+		changes = append(changes, "resources of "+name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
 		changes = append(changes, "label "+name)

@@ -60,12 +60,9 @@ func TestCompareTellsWhatReachesALivingPod(t *testing.T) {
 			change: func(t *corev1.PodTemplateSpec) { t.Finalizers = []string{"example.com/a"} },
 			want:   inplace.Difference{AddFinalizers: []string{"example.com/a"}},
 		},
-		"a label that a running container reads into its environment is refused": {
+		"a label that a container reads into its environment is for the pod to judge": {
 			change: func(t *corev1.PodTemplateSpec) { t.Labels["tier"] = "back" },
-			want: inplace.Difference{
-				Labels:   map[string]*string{"tier": text("back")},
-				Refusals: []string{"metadata.labels['tier']: env TIER of container app reads it, and only a restart of the container would show the new value"},
-			},
+			want:   inplace.Difference{Labels: map[string]*string{"tier": text("back")}},
 		},
 		"the same label, when the container restarts anyway": {
 			change: func(t *corev1.PodTemplateSpec) { t.Labels["tier"] = "back"; t.Spec.Containers[0].Image = "app:v2" },

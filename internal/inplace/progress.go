@@ -20,6 +20,11 @@ type Progress struct {
 	// it is over.
 	Holding   bool
 	GraceLeft time.Duration
+	// NextBatch: containers are left for a later batch, and it may begin.
+	NextBatch bool
+	// Infeasible says why the node will never bring the update to its end: it lacks the resources that the
+	// pod was to be resized to. Empty otherwise.
+	Infeasible string
 	// Waiting says what an unfinished update waits for; deterministic, without times.
 	Waiting string
 }
@@ -37,19 +42,55 @@ func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
 	}
 	switch {
 	case record == nil:
-		return Progress{Finished: true}, nil
+		waiting := unrecordedRestart(p)
+		return Progress{Finished: waiting == "", Waiting: waiting}, nil
 	case held != nil:
 		left := record.UpdateTimestamp.Add(time.Duration(held.GraceSeconds) * time.Second).Sub(now)
 		return Progress{Holding: true, GraceLeft: max(left, 0), Waiting: "the grace period before the containers change"}, nil
-	case len(record.NextContainerImages)+len(record.NextContainerRefMetadata)+len(record.NextContainerResources) > 0:
-		return Progress{Waiting: "the next batch of containers"}, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(record.LastContainerStatuses)) {
-		if waiting := record.waitsFor(p, name, record.LastContainerStatuses[name]); waiting != "" {
-			return Progress{Waiting: waiting}, nil
+	if waiting := record.waits(p); waiting != "" {
+		return Progress{Waiting: waiting, Infeasible: record.infeasible(p)}, nil
+	}
+	if record.next().empty() {
+		waiting := unrecordedRestart(p)
+		return Progress{Finished: waiting == "", Waiting: waiting}, nil
+	}
+	if name := record.notReady(p); name != "" {
+		return Progress{Waiting: fmt.Sprintf("container %s: it is not ready, and the next batch of containers comes after it", name)}, nil
+	}
+	return Progress{NextBatch: true, Waiting: "the next batch of containers"}, nil
+}
+
+// waits says what the node has yet to report of what was brought to the pod so far.
+func (r *Record) waits(p *corev1.Pod) string {
+	if waiting := r.resizeWaits(p); waiting != "" {
+		return waiting
+	}
+	if waiting := r.environmentWaits(p); waiting != "" {
+		return waiting
+	}
+	if agent := agentOf(p); agent != nil && agent.runsImages(p) {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.LastContainerStatuses)) {
+		if waiting := r.waitsFor(p, name, r.LastContainerStatuses[name]); waiting != "" {
+			return waiting
 		}
 	}
-	return Progress{Finished: true}, nil
+	return ""
+}
+
+// notReady names a container that has to be ready before the next batch and is not.
+func (r *Record) notReady(p *corev1.Pod) string {
+	if r.PreCheckBeforeNext == nil {
+		return ""
+	}
+	for _, name := range r.PreCheckBeforeNext.ContainersRequiredReady {
+		if status := statusOf(p, name); containerOf(p, name) != nil && (status == nil || !status.Ready) {
+			return name
+		}
+	}
+	return ""
 }
 
 // waitsFor says what the node has yet to report before the container counts as changed; empty when it
@@ -59,6 +100,10 @@ func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
 // container ID alone proves nothing either: the old version may have crashed just before the node saw
 // the new spec. So a new container is asked for, and with it one sign that it was made from the new
 // image. Times are only compared with times of the same node.
+//
+// There is no rule that lets a restarted container count after it has merely run for a while. It would be
+// for servers that do not report which generation a node has seen; those that Slipway supports do, and with
+// that a container that was started after the node saw the new spec is the new one for certain.
 func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
 	c, status := containerOf(p, name), statusOf(p, name)
 	if c == nil {

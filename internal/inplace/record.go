@@ -5,6 +5,7 @@ package inplace
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,17 +24,38 @@ type Record struct {
 	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
 	// LastContainerStatuses is the baseline of each container whose image changes.
 	LastContainerStatuses map[string]Baseline `json:"lastContainerStatuses"`
-	// UpdateImages tells that images are part of the update.
-	UpdateImages bool `json:"updateImages,omitempty"`
+	// UpdateEnvFromMetadata, UpdateImages and UpdateResources tell what is part of the update: labels or
+	// annotations that a container reads into its environment, images, resources.
+	UpdateEnvFromMetadata bool `json:"updateEnvFromMetadata,omitempty"`
+	UpdateImages          bool `json:"updateImages,omitempty"`
+	UpdateResources       bool `json:"updateResources,omitempty"`
+	// ResizedContainers are those whose resources the update has changed, sorted. Slipway's own.
+	ResizedContainers []string `json:"resizedContainers,omitempty"`
 	// PodGeneration is the metadata.generation that the pod has since its spec was written; 0 when the
 	// server counts no generations of pods. Slipway's own.
 	PodGeneration int64 `json:"podGeneration,omitempty"`
 
-	// NextContainerImages, NextContainerRefMetadata and NextContainerResources hold what other
-	// publishers of this annotation left for later batches.
+	// NextContainerImages, NextContainerRefMetadata and NextContainerResources are what is left for later
+	// batches, by container.
 	NextContainerImages      map[string]string                      `json:"nextContainerImages,omitempty"`
 	NextContainerRefMetadata map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
 	NextContainerResources   map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
+	// PreCheckBeforeNext is what the next batch waits for; nil when there is none.
+	PreCheckBeforeNext *PreCheck `json:"preCheckBeforeNext,omitempty"`
+	// ContainerBatchesRecord are the batches so far, oldest first.
+	ContainerBatchesRecord []Batch `json:"containerBatchesRecord,omitempty"`
+}
+
+// PreCheck is what has to be before the next batch of containers may change.
+type PreCheck struct {
+	ContainersRequiredReady []string `json:"containersRequiredReady,omitempty"`
+}
+
+// Batch is one group of containers that were changed together.
+type Batch struct {
+	Timestamp metav1.Time `json:"timestamp"`
+	// Containers are sorted by name.
+	Containers []string `json:"containers"`
 }
 
 // Baseline is what the node reported of a container just before its image was changed.
@@ -55,10 +77,14 @@ type Baseline struct {
 // Held is the pod annotation apps.kruise.io/inplace-update-grace: the part of an update that waits for
 // the end of the grace period.
 type Held struct {
-	Revision        string            `json:"revision,omitempty"`
-	ContainerImages map[string]string `json:"containerImages,omitempty"`
-	// MetaDataPatch is a strategic merge patch of the pod, base64 in JSON.
-	MetaDataPatch []byte `json:"metaDataPatch,omitempty"`
+	Revision             string                                 `json:"revision,omitempty"`
+	ContainerImages      map[string]string                      `json:"containerImages,omitempty"`
+	ContainerRefMetadata map[string]metav1.ObjectMeta           `json:"containerRefMetadata,omitempty"`
+	ContainerResources   map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
+	// MetaDataPatch is a strategic merge patch of the pod, base64 in JSON. It has no labels and annotations
+	// that are in ContainerRefMetadata.
+	MetaDataPatch         []byte `json:"metaDataPatch,omitempty"`
+	UpdateEnvFromMetadata bool   `json:"updateEnvFromMetadata,omitempty"`
 	// GraceSeconds is how long the update is held back, counted from the record's UpdateTimestamp.
 	GraceSeconds int64 `json:"graceSeconds,omitempty"`
 }
@@ -98,21 +124,33 @@ type heldMetadata struct {
 	} `json:"metadata"`
 }
 
-func hold(d Difference, revision string, grace time.Duration) (Held, error) {
+func hold(p *corev1.Pod, d Difference, revision string, grace time.Duration) (Held, error) {
+	held := Held{
+		Revision: revision, ContainerImages: d.Images, ContainerResources: d.Resources, GraceSeconds: int64(grace / time.Second),
+		ContainerRefMetadata: map[string]metav1.ObjectMeta{},
+	}
+	labels, annotations := maps.Clone(d.Labels), maps.Clone(d.Annotations)
+	for _, name := range d.readers(p) {
+		read := d.metadataFor(containerOf(p, name))
+		held.UpdateEnvFromMetadata, held.ContainerRefMetadata[name] = true, read
+		deleteKeys(labels, read.Labels)
+		deleteKeys(annotations, read.Annotations)
+	}
 	var metadata heldMetadata
-	metadata.Metadata.Labels, metadata.Metadata.Annotations = d.Labels, d.Annotations
+	metadata.Metadata.Labels, metadata.Metadata.Annotations = labels, annotations
 	metadata.Metadata.Finalizers, metadata.Metadata.RemovedFinalizers = d.AddFinalizers, d.RemoveFinalizers
 	patch, err := json.Marshal(metadata)
 	if err != nil {
 		return Held{}, fmt.Errorf("encoding the metadata that waits for the grace period: %w", err)
 	}
-	return Held{Revision: revision, ContainerImages: d.Images, MetaDataPatch: patch, GraceSeconds: int64(grace / time.Second)}, nil
+	held.MetaDataPatch = patch
+	return held, nil
 }
 
 // difference is what the annotation holds back, as a difference that can be applied or laid under a
 // newer one.
 func (h Held) difference() (Difference, error) {
-	d := Difference{Images: h.ContainerImages}
+	d := left{images: h.ContainerImages, metadata: h.ContainerRefMetadata, resources: h.ContainerResources}.difference()
 	if len(h.MetaDataPatch) == 0 {
 		return d, nil
 	}
@@ -120,7 +158,7 @@ func (h Held) difference() (Difference, error) {
 	if err := json.Unmarshal(h.MetaDataPatch, &metadata); err != nil {
 		return d, fmt.Errorf("reading the metadata that waits for the grace period: %w", err)
 	}
-	d.Labels, d.Annotations = metadata.Metadata.Labels, metadata.Metadata.Annotations
+	d.Labels, d.Annotations = overlay(metadata.Metadata.Labels, d.Labels), overlay(metadata.Metadata.Annotations, d.Annotations)
 	d.AddFinalizers, d.RemoveFinalizers = metadata.Metadata.Finalizers, metadata.Metadata.RemovedFinalizers
 	return d, nil
 }

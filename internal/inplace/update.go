@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,28 +45,28 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	d = d.Onto(unfinished)
-	d.Images = notYet(p, d.Images)
+	whole := d.Onto(unfinished)
+	d = whole.notYet(p)
 
 	record := Record{Revision: aim.Revision, UpdateTimestamp: metav1.NewTime(now.UTC().Truncate(time.Second))}
+	record.carry(p, before)
+	record.involve(p, d)
+	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p)}
-	if d.Drains() && grace > 0 {
-		if held, err := hold(d, aim.Revision, grace); err != nil {
+	if d.Drains(p) {
+		update.Drain = drain(p, now)
+	}
+	if d.Drains(p) && grace > 0 {
+		if held, err := hold(p, d, aim.Revision, grace); err != nil {
 			return step.UpdateInPlace{}, err
 		} else if update.Patch.Annotations, err = annotate(kruisev1alpha1.AnnotationInPlaceGrace, held); err != nil {
 			return step.UpdateInPlace{}, err
 		}
 		update.Grace = grace
 		record.UpdateTimestamp = metav1.NewTime(now.UTC().Add(time.Second - 1).Truncate(time.Second)) // rounded up: the grace begins there and must not be shorter
-		record.UpdateImages = true
-		record.note(p, before, nil)
 	} else {
-		update.Patch = d.patch()
-		record.note(p, before, d.Images)
+		bring(&update, &record, p, d, now)
 		drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
-	}
-	if d.Drains() {
-		update.Drain = drain(p, now)
 	}
 	if err := finishPatch(&update.Patch, p, record); err != nil {
 		return step.UpdateInPlace{}, err
@@ -76,8 +77,8 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	return update, nil
 }
 
-// Resume is the step that ends a grace period: what was held back reaches the pod.
-func Resume(p *corev1.Pod) (step.UpdateInPlace, error) {
+// Resume is the step that ends a grace period: what was held back reaches the pod, or its first batch.
+func Resume(p *corev1.Pod, now time.Time) (step.UpdateInPlace, error) {
 	record, err := RecordOf(p)
 	if err != nil {
 		return step.UpdateInPlace{}, err
@@ -93,15 +94,53 @@ func Resume(p *corev1.Pod) (step.UpdateInPlace, error) {
 	if err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	d.Images = notYet(p, d.Images)
-	before := *record
-	record.note(p, &before, d.Images)
-	update := step.UpdateInPlace{Target: step.On(p), Patch: d.patch(), Resumes: true}
+	return goOn(p, *record, d, now)
+}
+
+// Advance is the step that brings the next batch of containers, when the one before has come to its end.
+func Advance(p *corev1.Pod, now time.Time) (step.UpdateInPlace, error) {
+	record, err := RecordOf(p)
+	if err != nil {
+		return step.UpdateInPlace{}, err
+	}
+	if record == nil || record.next().empty() {
+		return step.UpdateInPlace{}, fmt.Errorf("pod %s has no further batch of containers", p.Name)
+	}
+	return goOn(p, *record, record.next().difference(), now)
+}
+
+// goOn brings more of an update that has begun.
+func goOn(p *corev1.Pod, record Record, d Difference, now time.Time) (step.UpdateInPlace, error) {
+	before, whole := record, d
+	d = d.notYet(p)
+	record.carry(p, &before)
+	record.involve(p, d)
+	record.resizedAlready(p, whole, d)
+	update := step.UpdateInPlace{Target: step.On(p), Resumes: true}
+	if d.Drains(p) { // nothing to write, unless somebody has opened the gate meanwhile
+		update.Drain = drain(p, now)
+	}
+	bring(&update, &record, p, d, now)
 	drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
-	if err := finishPatch(&update.Patch, p, *record); err != nil {
+	if err := finishPatch(&update.Patch, p, record); err != nil {
 		return step.UpdateInPlace{}, err
 	}
 	return update, nil
+}
+
+// bring puts the first batch of d into the step, and what is left for later ones into the record.
+func bring(update *step.UpdateInPlace, record *Record, p *corev1.Pod, d Difference, now time.Time) {
+	first, batch, later := d.split(p)
+	update.Patch, update.Resize = first.patch(), first.Resources
+	record.note(p, first)
+	record.NextContainerImages, record.NextContainerRefMetadata, record.NextContainerResources = later.images, later.metadata, later.resources
+	record.PreCheckBeforeNext = nil
+	if !later.empty() {
+		record.PreCheckBeforeNext = &PreCheck{ContainersRequiredReady: batch}
+	}
+	if len(batch) > 0 {
+		record.ContainerBatchesRecord = append(slices.Clone(record.ContainerBatchesRecord), Batch{Timestamp: metav1.NewTime(now.UTC().Truncate(time.Second)), Containers: batch})
+	}
 }
 
 // Relabel is the step for two revisions that do not differ: the pod is what it shall be already.
@@ -143,12 +182,48 @@ func drain(p *corev1.Pod, now time.Time) []corev1.PodCondition {
 	return conditions
 }
 
-// note writes down what the node reported of each container that is about to change, and keeps waiting
-// for those that an earlier update has left on their way.
-func (r *Record) note(p *corev1.Pod, before *Record, images map[string]string) {
-	r.UpdateImages = len(images) > 0 || r.UpdateImages
+// carry takes over from the record before what the pod still waits for.
+func (r *Record) carry(p *corev1.Pod, before *Record) {
+	if before == nil {
+		return
+	}
 	r.LastContainerStatuses = pending(p, before)
-	for name := range images {
+	if len(r.LastContainerStatuses) > 0 {
+		r.UpdateImages, r.PodGeneration = true, before.PodGeneration
+	}
+	if before.resizeWaits(p) != "" {
+		r.UpdateResources, r.ResizedContainers, r.PodGeneration = true, before.resizedContainers(p), before.PodGeneration
+	}
+	if before.environmentWaits(p) != "" {
+		r.UpdateEnvFromMetadata = true
+	}
+}
+
+// involve notes what is part of the update, whatever batch it is in.
+func (r *Record) involve(p *corev1.Pod, d Difference) {
+	r.UpdateImages = r.UpdateImages || len(d.Images) > 0
+	r.UpdateResources = r.UpdateResources || len(d.Resources) > 0
+	r.UpdateEnvFromMetadata = r.UpdateEnvFromMetadata || len(d.readers(p)) > 0
+}
+
+// resizedAlready notes resizes that were made and not recorded, because the manager died or was refused in
+// between: the node may still be on its way there.
+func (r *Record) resizedAlready(p *corev1.Pod, whole, left Difference) {
+	for name := range whole.Resources {
+		if _, isLeft := left.Resources[name]; isLeft || containerOf(p, name) == nil {
+			continue
+		}
+		r.UpdateResources = true
+		r.ResizedContainers = union([]string{name}, r.ResizedContainers)
+		r.PodGeneration = max(r.PodGeneration, p.Generation)
+	}
+	slices.Sort(r.ResizedContainers)
+}
+
+// note writes down what the node reported of each container whose image is about to change, and which
+// containers are about to be resized.
+func (r *Record) note(p *corev1.Pod, d Difference) {
+	for name := range d.Images {
 		baseline := Baseline{RestartCount: ptr.To[int32](0)}
 		if status := statusOf(p, name); status != nil {
 			baseline = Baseline{ImageID: status.ImageID, ContainerID: status.ContainerID, Image: status.Image, RestartCount: ptr.To(status.RestartCount)}
@@ -161,11 +236,20 @@ func (r *Record) note(p *corev1.Pod, before *Record, images map[string]string) {
 		}
 		r.LastContainerStatuses = overlay(r.LastContainerStatuses, map[string]Baseline{name: baseline})
 	}
-	if len(images) > 0 && p.Generation > 0 {
-		// The patch is conditional on the version judged, so it makes exactly the next generation.
-		r.PodGeneration = p.Generation + 1
-	} else if before != nil && len(r.LastContainerStatuses) > 0 {
-		r.PodGeneration = before.PodGeneration
+	for name := range d.Resources {
+		r.ResizedContainers = union([]string{name}, r.ResizedContainers)
+	}
+	slices.Sort(r.ResizedContainers)
+	// Each write is conditional on the version judged, so it makes exactly the next generation.
+	var generations int64
+	if len(d.Resources) > 0 {
+		generations++
+	}
+	if len(d.Images) > 0 {
+		generations++
+	}
+	if generations > 0 && p.Generation > 0 {
+		r.PodGeneration = p.Generation + generations
 	}
 }
 
@@ -185,10 +269,15 @@ func pending(p *corev1.Pod, before *Record) map[string]Baseline {
 	return left
 }
 
+// next is what the record leaves for later batches.
+func (r *Record) next() left {
+	return left{images: r.NextContainerImages, metadata: r.NextContainerRefMetadata, resources: r.NextContainerResources}
+}
+
 func unfinishedOf(before *Record, held *Held) (Difference, error) {
 	var unfinished Difference
 	if before != nil {
-		unfinished.Images = before.NextContainerImages
+		unfinished = before.next().difference()
 	}
 	if held == nil {
 		return unfinished, nil
@@ -197,14 +286,15 @@ func unfinishedOf(before *Record, held *Held) (Difference, error) {
 	return waiting.Onto(unfinished), err
 }
 
-// notYet are the images that the spec of the pod does not have yet.
-func notYet(p *corev1.Pod, images map[string]string) map[string]string {
-	missing := maps.Clone(images)
-	maps.DeleteFunc(missing, func(name, image string) bool {
+// notYet is d without the images and resources that the spec of the pod has already.
+func (d Difference) notYet(p *corev1.Pod) Difference {
+	d.Images = maps.Clone(d.Images)
+	maps.DeleteFunc(d.Images, func(name, image string) bool {
 		c := containerOf(p, name)
 		return c == nil || c.Image == image
 	})
-	return missing
+	d.Resources = resizesLeft(p, d.Resources)
+	return d
 }
 
 func finishPatch(patch *step.Patch, p *corev1.Pod, record Record) error {
@@ -231,6 +321,12 @@ func drop(patch *step.Patch, p *corev1.Pod, key string) {
 	if _, has := p.Annotations[key]; has {
 		patch.Annotations = overlay(patch.Annotations, map[string]*string{key: nil})
 	}
+}
+
+// GateOpen tells whether the pod has the readiness gate and it is open: the pod serves, whatever else is
+// going on with it.
+func GateOpen(p *corev1.Pod) bool {
+	return pod.HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady) && gateIs(p, corev1.ConditionTrue)
 }
 
 // gateIs tells whether the gate has that value already, or there is no gate to give it to.

@@ -4,6 +4,7 @@ package inplace_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -63,9 +64,26 @@ func take(p *corev1.Pod, s step.UpdateInPlace) {
 	for key, value := range s.Patch.Annotations {
 		set(p.Annotations, key, value)
 	}
-	if image, changed := s.Patch.Images["app"]; changed {
-		p.Spec.Containers[0].Image = image
+	if len(s.Resize) > 0 {
+		resize(p, s.Resize)
+	}
+	if len(s.Patch.Images) > 0 {
 		p.Generation++
+	}
+	for i := range p.Spec.Containers {
+		if image, changed := s.Patch.Images[p.Spec.Containers[i].Name]; changed {
+			p.Spec.Containers[i].Image = image
+		}
+	}
+}
+
+func resize(p *corev1.Pod, resources map[string]corev1.ResourceRequirements) {
+	p.Generation++
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		c.Resources = *c.Resources.DeepCopy()
+		maps.Copy(c.Resources.Limits, resources[c.Name].Limits)
+		maps.Copy(c.Resources.Requests, resources[c.Name].Requests)
 	}
 }
 
@@ -207,7 +225,7 @@ func TestAGracePeriodHoldsTheChangeBack(t *testing.T) {
 	if got := progress(t, p, noon.Add(10*time.Second)); !got.Holding || got.GraceLeft != 20*time.Second {
 		t.Errorf("after 10 of 30 seconds: %+v", got)
 	}
-	second, err := inplace.Resume(p)
+	second, err := inplace.Resume(p, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,17 +133,59 @@ type SetConditions struct {
 }
 
 // UpdateInPlace changes a living pod to another revision: first the conditions are written, which take
-// the pod out of service, and only when the server has accepted them at the version judged, the patch.
+// the pod out of service, then the resize, then the patch. Each is written only when the server has
+// accepted the one before, at the very version that this one made.
 type UpdateInPlace struct {
 	Because
 	Target
 	// Drain is written before the patch; empty when the pod is out of service already or need not be.
 	Drain []corev1.PodCondition
-	Patch Patch
+	// Resize maps containers to the amounts that change; nothing else of their resources does.
+	Resize map[string]corev1.ResourceRequirements
+	Patch  Patch
 	// Grace is how long the spec is held back after the drain; 0 for at once.
 	Grace time.Duration
-	// Resumes marks the second half of an update that was begun earlier, after its grace period.
+	// Resumes marks a later part of an update that was begun earlier: after its grace period, or the next
+	// batch of containers.
 	Resumes bool
+}
+
+// CreateClaim creates a claim that a pod mounts. The pod is not created when one of its claims could not
+// be.
+type CreateClaim struct {
+	Because
+	Claim *corev1.PersistentVolumeClaim
+	// Pod is the name of the pod that the claim is for.
+	Pod string
+}
+
+// Subject returns the name of the claim.
+func (s CreateClaim) Subject() string { return s.Claim.Name }
+
+// DeleteClaim deletes a claim. When the same plan deletes its pod, the claim goes only after the pod.
+type DeleteClaim struct {
+	Because
+	Target
+	// Pod is the name of the pod that the claim was for.
+	Pod string
+}
+
+// GiveClaim makes a pod that is on its way out the owner of its claim, so that the claim goes with it.
+type GiveClaim struct {
+	Because
+	Target
+	// Pod is the name of the new owner.
+	Pod string
+	// Owners are all owner references that the claim has afterwards.
+	Owners []metav1.OwnerReference
+}
+
+// TrimPodsToDelete removes names from the podsToDelete of a CloneSet, and touches nothing else of its spec.
+type TrimPodsToDelete struct {
+	Because
+	Target
+	// Keep are the names that stay, in their order.
+	Keep []string
 }
 
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value

@@ -81,7 +81,7 @@ func TestThisProcess(t *testing.T) {
 		for i := 0; i < len(ballast); i += 4096 {
 			ballast[i] = 1
 		}
-		if rss, err = memory(me, "VmRSS"); err != nil {
+		if _, err = memory(me, "VmRSS"); err != nil {
 			t.Fatal(err)
 		}
 		if !watched.sampled { // a sample may come too early to see the ballast

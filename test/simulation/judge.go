@@ -31,8 +31,10 @@ type judge struct {
 	caught map[api.Kind]int           // how much of the history the manager's first process after a death must know again
 	ours   map[types.UID]*deeds
 	data   map[types.UID]Release // of revisions
-	err    error                 // the first violation
-	tell   func(format string, args ...any)
+	// deleted are the names of pods that the manager deleted while they were active.
+	deleted map[string]bool
+	err     error // the first violation
+	tell    func(format string, args ...any)
 }
 
 // deeds are what the manager did to a pod, by the version of its write.
@@ -43,7 +45,7 @@ type deeds struct {
 }
 
 func newJudge(server *api.Server, c clock.PassiveClock, tell func(string, ...any)) *judge {
-	return &judge{server: server, clock: c, ours: map[types.UID]*deeds{}, data: map[types.UID]Release{}, tell: tell}
+	return &judge{server: server, clock: c, ours: map[types.UID]*deeds{}, data: map[types.UID]Release{}, deleted: map[string]bool{}, tell: tell}
 }
 
 // begin starts a reconcile that looks at view.
@@ -115,7 +117,12 @@ func (j *judge) writeFor(w api.Write, s *scene) error {
 	case api.Pods:
 		return j.podWrite(w, s)
 	case api.CloneSets:
+		if w.Subresource == api.Main {
+			return s.trims(w.Before.(*kruisev1alpha1.CloneSet), w.After.(*kruisev1alpha1.CloneSet))
+		}
 		return j.setWrite(w, s)
+	case api.Claims:
+		return s.claimWrite(w)
 	case api.Revisions:
 		return j.revisionWrite(w, s)
 	default:
@@ -131,6 +138,8 @@ func (j *judge) podWrite(w api.Write, s *scene) error {
 		return s.deletes(w.Before.(*corev1.Pod))
 	case w.Verb == api.Update && w.Subresource == api.Main:
 		return s.patches(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
+	case w.Verb == api.Update && w.Subresource == api.Resize:
+		return s.resizes(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
 	case w.Verb == api.Update:
 		return s.setsStatus(w.Before.(*corev1.Pod), w.After.(*corev1.Pod))
 	}
@@ -147,6 +156,11 @@ func (j *judge) remember(w api.Write) {
 		j.ours[w.After.GetUID()] = d
 	}
 	after := w.After.(*corev1.Pod)
+	if w.Verb == api.Create {
+		j.deleted[after.Name] = false
+	} else if w.Verb != api.Update {
+		j.deleted[after.Name] = active(w.Before.(*corev1.Pod))
+	}
 	if w.Verb != api.Create && w.Verb != api.Update {
 		d.removed = true
 		return

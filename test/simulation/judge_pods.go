@@ -30,6 +30,9 @@ func (s *scene) creates(pod *corev1.Pod) error {
 	if s.catchingUp {
 		return nil
 	}
+	if err := s.mountsClaims(pod); err != nil {
+		return err
+	}
 	var all, old int
 	for _, p := range append([]*corev1.Pod{pod}, s.pods...) {
 		if !active(p) {
@@ -161,6 +164,9 @@ func (s *scene) patches(before, after *corev1.Pod) error {
 		if err := s.takes(before, "changes images of"); err != nil {
 			return err
 		}
+		if err := ordered(before, after); err != nil {
+			return err
+		}
 	}
 	if !available(after, s.set.Spec.MinReadySeconds, s.now) {
 		if err := s.takes(before, "patches"); err != nil {
@@ -229,8 +235,37 @@ func (s *scene) returns(pod *corev1.Pod) error {
 			return fmt.Errorf("the gate opens before container %s runs %s", pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Image)
 		}
 	}
-	if r, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision]); exists && r.visible() != running(pod) {
+	if r, exists := s.judge.release(pod.Labels[kruisev1alpha1.LabelRevision]); exists && r.visible().withoutSize() != running(pod).withoutSize() {
 		return fmt.Errorf("the gate opens on a pod that runs %q under revision %q", running(pod), r)
+	}
+	return nil
+}
+
+// resizes: memory restarts the container, so the pod must be out of service; CPU does not.
+func (s *scene) resizes(before, after *corev1.Pod) error {
+	if running(before).Memory == running(after).Memory {
+		return nil
+	}
+	if gate := condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady); hasGate(before) && (gate == nil || gate.Status != corev1.ConditionFalse) {
+		return fmt.Errorf("memory changes, which restarts the container, while the pod is in service: its gate was not closed before")
+	}
+	return s.takes(before, "resizes")
+}
+
+// ordered: where containers have an order, the second one changes after the first one, and only when that is ready again.
+func ordered(before, after *corev1.Pod) error {
+	was, is := running(before), running(after)
+	if !is.Ordered || was.Sidecar == is.Sidecar {
+		return nil
+	}
+	if was.App != is.App {
+		return fmt.Errorf("both containers change at once, although they have an order")
+	}
+	if before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision] {
+		return nil // the first container is not part of this update
+	}
+	if !runsImage(before, &before.Spec.Containers[0]) || !before.Status.ContainerStatuses[0].Ready {
+		return fmt.Errorf("the second container changes before the first one is ready")
 	}
 	return nil
 }

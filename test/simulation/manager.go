@@ -38,6 +38,7 @@ type managerProcess struct {
 	queued     bool
 	due        time.Time // when the set is queued by time; zero for never
 	failures   int       // in a row, for the back-off
+	starts     int       // of processes so far
 	line       *unreliable
 	guarded    bool
 	planned    func(plan.Plan) // is told every plan
@@ -46,6 +47,7 @@ type managerProcess struct {
 // start brings up a new process. Its cache begins at the given point of each kind's history; nil is the present.
 func (m *managerProcess) start(from func(api.Kind) int) {
 	w := m.world
+	m.starts++
 	m.cache = api.NewCache(w.server, indexes(), from)
 	m.cache.Shuffle(func(o []client.Object) { w.random.Shuffle(len(o), func(i, k int) { o[i], o[k] = o[k], o[i] }) })
 	if m.guarded {

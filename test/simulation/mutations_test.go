@@ -153,6 +153,50 @@ func TestMutationsAreCaught(t *testing.T) {
 			}),
 			[]string{"while no hook is configured"},
 		},
+		"claims are forgotten": {
+			steps(func(s step.Step) step.Step {
+				if _, is := s.(step.CreateClaim); is {
+					return nil
+				}
+				return s
+			}),
+			[]string{"pod is created before its claim"},
+		},
+		"claims outlive pods that are scaled in": {
+			steps(func(s step.Step) step.Step {
+				if _, is := s.(step.DeleteClaim); is {
+					return nil
+				}
+				return s
+			}),
+			[]string{"although the manager has deleted its pod"},
+		},
+		"claims go before their pod": {
+			Hooks{Plan: deletingClaimsFirst}, []string{"is not on its way out"},
+		},
+		"the claim of a pod that was evicted is given up": {
+			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+				honest := plan.Next(w, now)
+				w.Set = w.Set.DeepCopy()
+				w.Set.Spec.ScaleStrategy.DisablePVCReuse = true
+				honest.Steps = plan.Next(w, now).Steps
+				return honest
+			}},
+			[]string{"although claims are reused"},
+		},
+		"a claim on its way out is counted on": {
+			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+				claims := w.Claims
+				w.Claims = nil
+				for _, c := range claims {
+					c = c.DeepCopy()
+					c.DeletionTimestamp = nil
+					w.Claims = append(w.Claims, c)
+				}
+				return plan.Next(w, now)
+			}},
+			[]string{"which is on its way out"},
+		},
 		"freshness never waits": {
 			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"above replicas", "would be available, with", "of the update revision"},
@@ -188,6 +232,22 @@ func planning(change func(*kruisev1alpha1.CloneSetSpec)) Hooks {
 		honest.Steps = plan.Next(w, now).Steps
 		return honest
 	}}
+}
+
+// deletingClaimsFirst lets claims go on their own, before the pods.
+func deletingClaimsFirst(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	var first, rest []step.Step
+	for _, s := range p.Steps {
+		if d, is := s.(step.DeleteClaim); is {
+			d.Pod = "nobody"
+			first = append(first, d)
+			continue
+		}
+		rest = append(rest, s)
+	}
+	p.Steps = slices.Concat(first, rest)
+	return p
 }
 
 // steps changes the steps of every plan, one by one; nil drops a step.

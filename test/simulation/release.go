@@ -5,10 +5,12 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -21,17 +23,34 @@ type Release struct {
 	Env     string // value of an environment variable: a change needs new pods
 	Label   string // value of a template label: a change reaches living pods
 	Held    string // handlers of hooks among the template's labels, by the letters of heldBy
+	Reads   bool   // the main container reads that label into its environment: then a change needs a restart
+	Ordered bool   // the main container comes before the second one, in updates too
+	CPU     string // what the main container requests; empty for no resources at all. A change restarts nothing
+	Memory  string // likewise; given with CPU. A change restarts the container
 }
 
 // String is short enough for a transcript line.
 func (r Release) String() string {
 	parts := []string{r.App}
-	for _, p := range []struct{ name, value string }{{"sidecar", r.Sidecar}, {"env", r.Env}, {"label", r.Label}, {"held", r.Held}} {
+	for _, p := range []struct{ name, value string }{{"sidecar", r.Sidecar}, {"env", r.Env}, {"label", r.Label}, {"held", r.Held}, {"reads", yes(r.Reads)}, {"ordered", yes(r.Ordered)}, {"cpu", r.CPU}, {"memory", r.Memory}} {
 		if p.value != "" {
 			parts = append(parts, p.name+"="+p.value)
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return ""
+}
+
+// withoutSize is the release but for its resources.
+func (r Release) withoutSize() Release {
+	r.CPU, r.Memory = "", ""
+	return r
 }
 
 // Healthy tells whether pods of this release become ready.
@@ -54,6 +73,8 @@ const (
 	labelApp   = "app"
 	labelTrack = "track"
 	envName    = "MODE"
+	envTrack   = "TRACK"
+	envOrder   = "KRUISE_CONTAINER_PRIORITY"
 )
 
 // Template renders the release.
@@ -76,6 +97,24 @@ func (r Release) Template() corev1.PodTemplateSpec {
 	if r.Sidecar != "" {
 		t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "sidecar", Image: imageSide + ":" + r.Sidecar})
 	}
+	app := &t.Spec.Containers[0]
+	if r.Reads {
+		app.Env = append(app.Env, corev1.EnvVar{Name: envTrack, ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + labelTrack + "']"},
+		}})
+	}
+	if r.Ordered {
+		for i := range t.Spec.Containers {
+			c := &t.Spec.Containers[i]
+			c.Env = append(c.Env, corev1.EnvVar{Name: envOrder, Value: strconv.Itoa(10 - i)})
+		}
+	}
+	if r.CPU != "" {
+		app.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(r.CPU), corev1.ResourceMemory: resource.MustParse(r.Memory)}
+		app.ResizePolicy = []corev1.ContainerResizePolicy{
+			{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired}, {ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer},
+		}
+	}
 	return t
 }
 
@@ -96,9 +135,17 @@ func releaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
 		}
 		r.App = tag
 		for _, e := range spec.Containers[i].Env {
-			if e.Name == envName {
+			switch e.Name {
+			case envName:
 				r.Env = e.Value
+			case envTrack:
+				r.Reads = true
+			case envOrder:
+				r.Ordered = true
 			}
+		}
+		if requests := spec.Containers[i].Resources.Requests; len(requests) > 0 {
+			r.CPU, r.Memory = requests.Cpu().String(), requests.Memory().String()
 		}
 	}
 	return r

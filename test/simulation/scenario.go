@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -50,7 +51,8 @@ type story struct {
 // Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
 func Tell(s Scenario) (string, error) {
 	t := &story{world: newWorld(1, Hooks{}, nil)}
-	t.model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute}
+	t.model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
+		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
 	t.manager.planned = func(p plan.Plan) { t.last = &p }
 	t.create(s.Set)
 	t.say("user creates the set: %s", describeSpec(t.set()))
@@ -136,6 +138,10 @@ func (t *story) step() bool {
 	}
 	if t.manager.queued {
 		t.pass()
+		return true
+	}
+	if claim := t.unused(); claim != nil {
+		t.unprotect(claim)
 		return true
 	}
 	for _, pod := range t.pods() {
@@ -236,6 +242,14 @@ func verbOf(s step.Step) (string, step.Target) {
 		return "renumber", s.Target
 	case step.ForgetRevision:
 		return "forget", s.Target
+	case step.CreateClaim:
+		return "create claim", step.On(s.Claim)
+	case step.DeleteClaim:
+		return "delete claim", s.Target
+	case step.GiveClaim:
+		return "give " + s.Pod + " its claim", s.Target
+	case step.TrimPodsToDelete:
+		return fmt.Sprintf("keep %v in podsToDelete of", s.Keep), s.Target
 	case step.CreatePod:
 		return "create", step.On(s.Pod)
 	case step.DeletePod:
@@ -249,13 +263,20 @@ func verbOf(s step.Step) (string, step.Target) {
 	case step.UpdateInPlace:
 		switch {
 		case s.Resumes:
-			return "change the containers of", s.Target
+			return changeOf(s) + " the containers of", s.Target
 		case s.Grace > 0:
 			return "drain for " + s.Grace.String(), s.Target
 		case len(s.Drain) > 0:
-			return "drain and change", s.Target
+			return "drain and " + changeOf(s), s.Target
 		}
-		return "change", s.Target
+		return changeOf(s), s.Target
 	}
 	return fmt.Sprintf("%T", s), step.Target{}
+}
+
+func changeOf(s step.UpdateInPlace) string {
+	if len(s.Resize) > 0 {
+		return "resize and change"
+	}
+	return "change"
 }

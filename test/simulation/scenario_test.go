@@ -35,6 +35,12 @@ func image(app string) func(*spec) {
 	return func(s *spec) { s.Spec.Template = Release{App: app}.Template() }
 }
 
+func release(r Release) func(*spec) {
+	return func(s *spec) { s.Spec.Template = r.Template() }
+}
+
+var sizedV1 = Release{App: "v1", CPU: "100m", Memory: "64Mi"}
+
 func partition(n int) func(*spec) {
 	return func(s *spec) { s.Spec.UpdateStrategy.Partition = number(n) }
 }
@@ -196,8 +202,30 @@ func TestRelease(t *testing.T) {
 			{Says: "wants one pod less after all", Edit: replicas(2)},
 			{Says: "plays the hook: lets the pod go", Pods: in(kruisev1alpha1.LifecyclePreparingDelete, without(handlerDelete))},
 		}},
+		"claims": {Set: inPlace(3, recreate, func(s *spec) {
+			s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claimTemplate("data")}
+		}), Moments: []Moment{
+			{Says: "releases v2", Edit: image("v2")},
+			{Says: "wants two pods", Edit: func(s *spec) { s.Spec.Replicas = ptr.To[int32](2) }},
+		}},
 		"a-label-of-the-template": {Set: inPlace(3), Moments: []Moment{
 			{Says: "changes a label", Edit: func(s *spec) { s.Spec.Template = Release{App: "v1", Label: "stable"}.Template() }},
+		}},
+		"more-cpu-without-a-restart": {Set: inPlace(2, release(sizedV1)), Moments: []Moment{
+			{Says: "gives more CPU", Edit: release(Release{App: "v1", CPU: "200m", Memory: "64Mi"})},
+		}},
+		"more-memory-with-a-restart": {Set: inPlace(2, release(sizedV1)), Moments: []Moment{
+			{Says: "gives more memory, and releases v2", Edit: release(Release{App: "v2", CPU: "100m", Memory: "128Mi"})},
+		}},
+		"a-size-that-no-node-can-give": {Set: inPlace(2, release(sizedV1)), Moments: []Moment{
+			{Says: "gives more CPU than a node has left", Edit: release(Release{App: "v1", CPU: tooMuch, Memory: "64Mi"})},
+		}},
+		"containers-in-an-order": {Set: inPlace(2, release(Release{App: "v1", Sidecar: "s1", Ordered: true})), Moments: []Moment{
+			{Says: "releases both containers", Edit: release(Release{App: "v2", Sidecar: "s2", Ordered: true})},
+		}},
+		"newer-between-two-batches": {Set: inPlace(1, release(Release{App: "v1", Sidecar: "s1", Ordered: true})), Moments: []Moment{
+			{Says: "releases both containers, the first broken", Edit: release(Release{App: "v2-broken", Sidecar: "s2", Ordered: true})},
+			{Says: "fixes the first", Edit: release(Release{App: "v3", Sidecar: "s2", Ordered: true})},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,10 @@ func (w *world) converged() error {
 			continue
 		}
 		all++
-		problems = append(problems, atRest(pod))
+		// A pod that the partition keeps may have been left in an update that its node cannot finish.
+		if !s.old(pod) || stateOf(pod) != kruisev1alpha1.LifecycleUpdating {
+			problems = append(problems, atRest(pod))
+		}
 		if s.old(pod) {
 			old++
 			continue
@@ -122,7 +125,7 @@ func (w *world) converged() error {
 	if old > s.Partition {
 		bad("%d pods of old revisions, with partition %d", old, s.Partition)
 	}
-	problems = append(problems, w.statusConverged(s), w.historyConverged(s))
+	problems = append(problems, w.statusConverged(s), w.claimsConverged(s), w.historyConverged(s))
 	return errors.Join(problems...)
 }
 

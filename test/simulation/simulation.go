@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/node"
@@ -21,6 +22,7 @@ type simulation struct {
 	releases []Release // every template so far, for rolling back
 	weights  weights
 	calm     bool
+	claimed  bool // the set has claims, at least at times
 	// What may still happen: edits of the spec, misfortunes of pods, deaths of the manager.
 	edits, misfortunes, deaths int
 }
@@ -54,12 +56,16 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	s.manager.guarded = seed%50 == 0
 	first := Release{App: "v1"}
 	if s.random.IntN(3) == 0 {
-		first.Sidecar = "s1"
+		first.Sidecar, first.Ordered = "s1", s.random.IntN(2) == 0
 	}
 	hooked := s.random.IntN(2) == 0
 	if hooked && s.random.IntN(4) != 0 {
 		first.Held = s.randomHeld()
 	}
+	if s.random.IntN(3) == 0 {
+		first.CPU, first.Memory = "100m", "64Mi"
+	}
+	first.Reads = s.random.IntN(6) == 0
 	s.releases = []Release{first}
 	set := newSet(int32(1+s.random.IntN(6)), first)
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
@@ -68,6 +74,10 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	}
 	for range s.random.IntN(4) {
 		s.randomEdit(set)
+	}
+	if s.claimed = seed%3 == 0; s.claimed {
+		set.Spec.VolumeClaimTemplates = s.claimTemplates()
+		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
 	}
 	s.create(set)
 	s.manager.start(nil)
@@ -82,10 +92,14 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 	return s.ending()
 }
 
+// tooMuch is CPU that no node can give to a living pod.
+const tooMuch = "9"
+
 func drawModel(r *rand.Rand) node.Model {
 	some := func(values ...int) time.Duration { return time.Duration(values[r.IntN(len(values))]) * time.Second }
 	return node.Model{
 		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 0, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
+		ResizeDelay: some(0, 0, 2), Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 		CrashAfter: some(0, 2), BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
 	}
 }
@@ -147,6 +161,7 @@ func (s *simulation) choices() []choice {
 	for _, pod := range pods {
 		s.provide(add, pod, hooks)
 		switch k := s.kubelet[pod.UID]; {
+		case pod.Spec.NodeName == "" && active(pod) && !s.hasVolumes(pod):
 		case pod.Spec.NodeName == "" && active(pod):
 			add(s.weights.bind, func() { s.bind(pod) })
 		case k.busy:
@@ -155,6 +170,9 @@ func (s *simulation) choices() []choice {
 	}
 	if o := s.orphan(); o != nil {
 		add(s.weights.collect, func() { s.collect(o) })
+	}
+	if c := s.unused(); c != nil {
+		add(s.weights.collect, func() { s.unprotect(c) })
 	}
 	if !s.calm {
 		s.mischief(add, pods)
@@ -171,6 +189,9 @@ func (s *simulation) mischief(add func(int, func()), pods []*corev1.Pod) {
 	if len(pods) > 0 && s.misfortunes > 0 {
 		add(s.weights.disturb, func() { s.disturbPod(pods[s.random.IntN(len(pods))]) })
 	}
+	if claims := s.claims(); len(claims) > 0 && s.misfortunes > 0 {
+		add(s.weights.disturb, func() { s.disturbClaim(claims[s.random.IntN(len(claims))]) })
+	}
 	if s.deaths > 0 {
 		add(s.weights.crash, s.crash)
 	}
@@ -184,6 +205,10 @@ func (s *simulation) editOnce() {
 	}
 	if s.random.IntN(40) == 0 {
 		s.deleteSet()
+		return
+	}
+	if s.claimed && s.random.IntN(4) == 0 {
+		s.edit(s.editClaims)
 		return
 	}
 	s.edit(s.randomEdit)

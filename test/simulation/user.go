@@ -84,6 +84,12 @@ func describeSpec(set *kruisev1alpha1.CloneSet) string {
 			text += fmt.Sprintf(" %s=%d", extra.name, extra.value)
 		}
 	}
+	for _, t := range set.Spec.VolumeClaimTemplates {
+		text += " claim=" + t.Name
+	}
+	if set.Spec.ScaleStrategy.DisablePVCReuse {
+		text += " disablePVCReuse"
+	}
 	if u.PriorityStrategy != nil {
 		text += " by-priority"
 	}
@@ -187,7 +193,18 @@ var updateTypes = []kruisev1alpha1.CloneSetUpdateStrategyType{
 func (s *simulation) newTemplate(set *kruisev1alpha1.CloneSet) {
 	r := wanted(set)
 	next := fmt.Sprintf("v%d", len(s.releases)+1)
-	switch s.random.IntN(10) {
+	switch s.random.IntN(14) {
+	case 10, 11:
+		s.newSize(&r)
+	case 12:
+		s.newSize(&r)
+		r.App, r.Label = next, next
+	case 13:
+		if r.Sidecar != "" {
+			r.App, r.Sidecar = next, next
+		} else {
+			r.Reads = !r.Reads
+		}
 	case 0:
 		r.Env = next
 	case 1, 2:
@@ -208,8 +225,25 @@ func (s *simulation) newTemplate(set *kruisev1alpha1.CloneSet) {
 	s.roll(set, r)
 }
 
+// newSize changes what the main container requests.
+func (s *simulation) newSize(r *Release) {
+	switch {
+	case r.CPU == "":
+		r.CPU, r.Memory = "100m", "64Mi"
+	case s.random.IntN(3) == 0:
+		r.Memory = []string{"64Mi", "128Mi", "256Mi"}[s.random.IntN(3)]
+	default:
+		r.CPU = []string{"100m", "200m", "300m"}[s.random.IntN(3)]
+	}
+}
+
 func (s *simulation) badTemplate(set *kruisev1alpha1.CloneSet) {
 	r := wanted(set)
+	if r.CPU != "" && s.random.IntN(3) == 0 {
+		r.CPU = tooMuch
+		s.roll(set, r)
+		return
+	}
 	r.App = fmt.Sprintf("v%d-%s", len(s.releases)+1, []string{"broken", "crash", "missing"}[s.random.IntN(3)])
 	s.roll(set, r)
 }

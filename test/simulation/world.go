@@ -222,10 +222,17 @@ func (w *world) bind(pod *corev1.Pod) {
 // orphan finds an object whose controller is gone, for the garbage collector.
 func (w *world) orphan() client.Object {
 	set := w.set()
+	exists := map[types.UID]bool{}
+	if set != nil {
+		exists[set.UID] = true
+	}
+	for _, pod := range w.pods() {
+		exists[pod.UID] = true // pods may own claims
+	}
 	for _, kind := range []api.Kind{api.Revisions, api.Pods, api.Claims} {
 		for _, o := range w.server.List(kind) {
 			owner := metav1.GetControllerOfNoCopy(o)
-			if owner != nil && o.GetDeletionTimestamp() == nil && (set == nil || set.UID != owner.UID) {
+			if owner != nil && o.GetDeletionTimestamp() == nil && !exists[owner.UID] {
 				return o
 			}
 		}

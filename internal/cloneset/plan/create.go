@@ -42,6 +42,7 @@ func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.R
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
+	created.Spec.Volumes = withClaims(set, id, created.Spec.Volumes)
 	addGate(created, kruisev1alpha1.ConditionInPlaceUpdateReady)
 	if hooks.MarksNotReady() {
 		addGate(created, kruisev1alpha1.ConditionKruisePodReady)
@@ -66,7 +67,7 @@ const idAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 // therefore asks for the same names again, and the API server refuses the second pod: no slot is ever
 // filled twice.
 type names struct {
-	set  *kruisev1alpha1.CloneSet
+	pass *pass
 	used map[string]bool
 	n    int
 }
@@ -82,14 +83,16 @@ func (p *pass) newNames() *names {
 	for _, doomed := range p.world.Set.Spec.ScaleStrategy.PodsToDelete {
 		used[doomed] = true // a new pod of that name would be chosen for deletion at once
 	}
-	return &names{set: p.world.Set, used: used}
+	return &names{pass: p, used: used}
 }
 
 func (n *names) next() string {
 	for {
-		id := idAt(n.set, n.n)
+		set, held := n.pass.world.Set, n.pass.holdings()
+		id := idAt(set, n.n)
 		n.n++
-		if name := podName(n.set, id); !n.used[name] {
+		// A claim may be in the way of a name as well: one that is on its way out, or that has lost its label.
+		if name := podName(set, id); !n.used[name] && held.instances[id] == nil && !n.pass.hasClaim(id) {
 			n.used[name] = true
 			return id
 		}

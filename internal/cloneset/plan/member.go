@@ -36,9 +36,13 @@ func (p *pass) judge() {
 		}
 		m := Member{Pod: candidate, Updated: pod.HasRevision(candidate, p.plan.UpdateRevision)}
 		m.Progress, m.Unreadable = inplace.ProgressOf(candidate, p.now)
-		// The gate says the same for pods that have one. A pod without it would count as available
-		// between the change of its image and the moment when the node acts on it.
-		settled := m.Progress.Finished || m.Unreadable != nil
+		// The gate says the same for pods that have one, and it stays open where no container restarts. A pod
+		// without it would count as available between the change of its image and the moment when the node
+		// acts on it.
+		if why := p.world.Unresizable[candidate.UID]; why != "" && m.Updated && m.Progress.NextBatch {
+			m.Progress.Infeasible = why // it was to be resized in its next batch
+		}
+		settled := m.Progress.Finished || m.Unreadable != nil || inplace.GateOpen(candidate)
 		m.Ready = settled && pod.IsReady(candidate)
 		m.Available = settled && pod.IsAvailable(candidate, spec.MinReadySeconds, p.now)
 		m.Chosen = pod.IsChosen(candidate, spec.ScaleStrategy.PodsToDelete)

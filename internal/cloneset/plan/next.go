@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/lifecycle"
@@ -23,13 +22,15 @@ import (
 // Next decides one pass. The policies are tried in this order:
 //
 //	record   make sure that a revision holds the template
+//	claims   delete the claims of pods that we deleted, and those that are not to be reused
 //	release  give pods up that no longer match the selector
 //	refresh  bring every pod's own affairs to an end: gate, grace period, labels
 //	scale    create and delete pods; when it acts, nothing is updated in this pass
 //	update   bring pods to the update revision, within the allowances
-//	tidy     remove finished pods and revisions that history no longer needs
+//	mend     create claims anew that pods still wait for
+//	tidy     remove finished pods, revisions that history no longer needs, and names of pods that are gone
 func Next(world World, now time.Time) Plan {
-	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}}
+	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
 	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
 		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
 		p.judge()
@@ -44,12 +45,14 @@ func Next(world World, now time.Time) Plan {
 	if !recorded {
 		return p.plan
 	}
+	p.tendClaims()
 	p.release()
 	p.refresh()
 	if scaled := p.scale(); !scaled {
 		p.update()
 	}
 	p.collect()
+	p.mend()
 	p.tidy()
 	return p.plan
 }
@@ -66,10 +69,14 @@ type pass struct {
 	// pods holds the one step that each pod gets in this pass. A later policy overrides an earlier one:
 	// to put a pod into service that is about to be deleted would be a write for nothing.
 	pods map[types.UID]step.Step
+	// held are the claims and who holds them; see holdings.
+	held *holdings
 	// creations come after the steps of living pods.
 	creations []step.Step
 	// pairs are the differences between two revisions, by their hashes, each computed once.
 	pairs map[[2]string]inplace.Difference
+	// sizes are the resources of a revision beside those of the others, by its hash.
+	sizes map[string]sizes
 }
 
 // read resolves the spec. It fails on what the API server would have rejected, had the schema been there
@@ -95,20 +102,8 @@ func (p *pass) read() error {
 	if err != nil {
 		return err
 	}
-	if _, err := pod.ByPriority(nil, strategy.PriorityStrategy); err != nil {
-		return err
-	}
-	return unsupported(spec)
-}
-
-// unsupported names what the API has and this version does not do yet. To go on without it would break
-// a promise to the user, so nothing is done until the field is gone.
-func unsupported(spec *kruisev1alpha1.CloneSetSpec) error {
-	switch {
-	case len(spec.VolumeClaimTemplates) > 0:
-		return fmt.Errorf("spec.volumeClaimTemplates: not supported by this version of Slipway")
-	}
-	return nil
+	_, err = pod.ByPriority(nil, strategy.PriorityStrategy)
+	return err
 }
 
 func (p *pass) lookAgainIn(wait time.Duration) {
@@ -117,11 +112,15 @@ func (p *pass) lookAgainIn(wait time.Duration) {
 	}
 }
 
-// collect puts the steps of the living pods into the order of the world, and creations behind them.
+// collect puts the steps of the living pods into the order of the world, the deletion of its claims behind
+// that of a pod, and creations behind them all.
 func (p *pass) collect() {
 	for _, candidate := range p.world.Pods {
 		if s, decided := p.pods[candidate.UID]; decided {
 			p.plan.Steps = append(p.plan.Steps, s)
+			if _, doomed := s.(step.DeletePod); doomed {
+				p.deleteWith(candidate)
+			}
 		}
 	}
 	p.plan.Steps = append(p.plan.Steps, p.creations...)

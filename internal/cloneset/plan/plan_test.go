@@ -242,9 +242,6 @@ func TestNextDecides(t *testing.T) {
 		"a set that is being deleted is left to the garbage collector": {
 			sceneOf(inPlace(2).With(func(s *kruisev1alpha1.CloneSet) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }), v1), nil,
 		},
-		"what the API has and this version has not is not acted on": {
-			sceneOf(inPlace(2).Claim("data"), v1), nil,
-		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := plan.Next(c.scene.world, now)

@@ -87,7 +87,7 @@ func (p *pass) claimHash() map[string]string {
 	return map[string]string{kruisev1alpha1.AnnotationClaimTemplateHash: hash}
 }
 
-// tidy forgets history and finished pods. It runs in every pass and holds nothing up.
+// tidy forgets history, finished pods and names of pods that are gone. It runs in every pass and holds nothing up.
 func (p *pass) tidy() {
 	p.removeFinished()
 	live := []string{p.updateRevision.Hash, p.currentRevision.Hash}
@@ -100,6 +100,7 @@ func (p *pass) tidy() {
 			Because: step.Because(fmt.Sprintf("no pod carries it and only %d earlier revisions are kept", limit)), Target: step.On(old.Object),
 		})
 	}
+	p.trim()
 }
 
 // finishedKept is how many finished pods stay for people to look at.
@@ -108,7 +109,16 @@ const finishedKept = 10
 func (p *pass) removeFinished() {
 	finished := slices.Clone(p.world.Pods)
 	finished = slices.DeleteFunc(finished, func(candidate *corev1.Pod) bool {
-		return !pod.IsFinished(candidate) || pod.IsTerminating(candidate) || !p.selects(candidate)
+		if !pod.IsFinished(candidate) || pod.IsTerminating(candidate) || !p.selects(candidate) {
+			return true
+		}
+		if p.keepsClaims(candidate) {
+			p.plan.Steps = append(p.plan.Steps, step.DeletePod{
+				Because: "it has finished and is in the way of its claims", Target: step.On(candidate), Cause: step.CleanUp,
+			})
+			return true
+		}
+		return false
 	})
 	slices.SortFunc(finished, func(a, b *corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	for _, old := range finished[min(finishedKept, len(finished)):] {

@@ -41,13 +41,21 @@ func (p *pass) refreshOne(m Member) step.Step {
 		p.refuse(m, m.Unreadable.Error())
 		return nil
 	case m.Progress.Holding && m.Progress.GraceLeft == 0:
-		resumed, err := inplace.Resume(m.Pod)
+		resumed, err := inplace.Resume(m.Pod, p.now)
 		if err != nil {
 			p.refuse(m, err.Error())
 			return nil
 		}
 		resumed.Because = "its grace period is over"
 		return resumed
+	case m.Progress.NextBatch:
+		next, err := inplace.Advance(m.Pod, p.now)
+		if err != nil {
+			p.refuse(m, err.Error())
+			return nil
+		}
+		next.Because = "the containers that go first are ready"
+		return next
 	case !m.Progress.Finished:
 		return nil // the node has the next word
 	}

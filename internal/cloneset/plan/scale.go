@@ -60,18 +60,16 @@ func (p *pass) revoke(count int) bool {
 }
 
 func (p *pass) add(s budget.Scaling) bool {
-	names := p.newNames()
-	for i := range s.Create.Total() {
-		from := p.currentRevision
-		if i >= s.Create.Old {
-			from = p.updateRevision
-		}
-		created := newPod(p.world.Set, p.hooks, from, names.next(), p.now)
-		p.creations = append(p.creations, step.CreatePod{
-			Because: step.Because(fmt.Sprintf("%d of %d pods are missing", s.Need, p.plan.Limits.Replicas+s.Surge)), Pod: created,
-		})
+	wanted := slices.Concat(p.creatable(p.currentRevision, s.Create.Old), p.creatable(p.updateRevision, s.Create.New))
+	if len(wanted) == 0 {
+		return false
 	}
-	return s.Create.Total() > 0
+	why := fmt.Sprintf("%d of %d pods are missing", s.Need, p.plan.Limits.Replicas+s.Surge)
+	for i, id := range p.idsFor(len(wanted)) {
+		p.claimsFor(id, why)
+		p.creations = append(p.creations, step.CreatePod{Because: step.Because(why), Pod: newPod(p.world.Set, p.hooks, wanted[i], id, p.now)})
+	}
+	return len(p.creations) > 0
 }
 
 func (p *pass) deletePrepared() bool {

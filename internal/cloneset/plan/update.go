@@ -34,6 +34,8 @@ func (p *pass) update() {
 			p.hold(fmt.Sprintf("paused with %d pods to update", s.Wish))
 		}
 		return
+	case p.repairResizes(s.Cap):
+		return
 	case s.Wish <= 0:
 		p.callOff(candidates)
 		return
@@ -74,9 +76,12 @@ func (p *pass) update() {
 
 func (p *pass) unavailable() (all, onTarget int) {
 	for _, m := range p.plan.Members {
-		if !m.Available {
+		// An updated pod that is resized while it serves uses the allowance too: a resize that no node can make
+		// must not reach all pods. But one that can only be replaced does not wait for its node.
+		resizing := m.Updated && m.Unreadable == nil && !m.Progress.Finished
+		if !m.Available || resizing {
 			all++
-			if m.Updated {
+			if m.Updated && m.Progress.Infeasible == "" {
 				onTarget++
 			}
 		}
@@ -129,14 +134,17 @@ func (p *pass) updateOf(m Member) (next step.Step, refused bool) {
 	if strategy.Type != kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType && strategy.Type != kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
 		return p.recreate(m, fmt.Sprintf("revision %s replaces %s", p.updateRevision.Hash, pod.RevisionHash(m.Pod))), false
 	}
-	d := p.difference(pod.RevisionHash(m.Pod))
-	if refusals := slices.Concat(d.Refusals, d.Missing(m.Pod)); len(refusals) > 0 {
+	d := p.difference(pod.RevisionHash(m.Pod)).Onto(p.strayed(m))
+	if refusals := slices.Concat(d.Refusals, d.Refused(m.Pod)); len(refusals) > 0 {
 		return p.fallBack(m, strings.Join(refusals, ", ")+" cannot change in place")
 	}
 	if m.Unreadable != nil {
 		return p.fallBack(m, m.Unreadable.Error())
 	}
-	aim := inplace.Aim{Revision: p.updateRevision.Name, Label: revision.LabelValue(p.updateRevision.Name), Hash: p.updateRevision.Hash}
+	if why := p.world.Unresizable[m.Pod.UID]; why != "" && len(d.Resources) > 0 {
+		return p.fallBack(m, why)
+	}
+	aim := p.aim()
 	if d.Empty() && m.Progress.Finished {
 		relabelled := inplace.Relabel(m.Pod, aim)
 		relabelled.Because = step.Because(fmt.Sprintf("revisions %s and %s mean the same pod", pod.RevisionHash(m.Pod), p.updateRevision.Hash))
@@ -145,11 +153,7 @@ func (p *pass) updateOf(m Member) (next step.Step, refused bool) {
 	if held, waits := p.beforeUpdate(m); waits {
 		return held, false
 	}
-	var grace time.Duration
-	if s := strategy.InPlaceUpdateStrategy; s != nil {
-		grace = time.Duration(s.GracePeriodSeconds) * time.Second
-	}
-	begun, err := inplace.Begin(m.Pod, d, aim, grace, p.now)
+	begun, err := inplace.Begin(m.Pod, d, aim, p.grace(), p.now)
 	if err != nil {
 		return p.fallBack(m, err.Error())
 	}
@@ -160,6 +164,18 @@ func (p *pass) updateOf(m Member) (next step.Step, refused bool) {
 		maps.Copy(begun.Patch.Annotations, entered.Annotations)
 	}
 	return begun, false
+}
+
+// aim is the update revision.
+func (p *pass) aim() inplace.Aim {
+	return inplace.Aim{Revision: p.updateRevision.Name, Label: revision.LabelValue(p.updateRevision.Name), Hash: p.updateRevision.Hash}
+}
+
+func (p *pass) grace() time.Duration {
+	if s := p.world.Set.Spec.UpdateStrategy.InPlaceUpdateStrategy; s != nil {
+		return time.Duration(s.GracePeriodSeconds) * time.Second
+	}
+	return 0
 }
 
 // fallBack is what happens to a pod that cannot be updated in place.
@@ -186,7 +202,9 @@ func (p *pass) difference(fromHash string) inplace.Difference {
 	d := inplace.Difference{Refusals: []string{fmt.Sprintf("revision %q of the pod, which is not in the history any more,", fromHash)}}
 	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
 		if r.Hash == fromHash && r.Err == nil {
-			d = inplace.Compare(r.Template, p.updateRevision.Template)
+			if d = inplace.Compare(r.Template, p.updateRevision.Template); p.world.ResizeOff {
+				d = d.WithoutResize()
+			}
 		}
 	}
 	p.pairs[pair] = d

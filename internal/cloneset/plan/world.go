@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
@@ -23,12 +24,28 @@ type World struct {
 	Revisions, Orphans []revision.Revision
 	// Pods are all pods controlled by the set, in whatever state.
 	Pods []*corev1.Pod
-	// Taken are names that the set cannot use for its pods and revisions, because objects of others have
-	// them.
+	// Claims are all claims controlled by the set, in whatever state.
+	Claims []*corev1.PersistentVolumeClaim
+	// Taken are names that the set cannot use for its pods, claims and revisions, because objects of others
+	// have them.
 	Taken map[string]bool
+	// Unseen are pods, by name, that exist and that Pods does not show as they are: because the cache is
+	// behind, or because they are not the set's. They are looked for only under names that a decision to
+	// delete something rests on.
+	Unseen map[string]*corev1.Pod
+	// Owed are claims, by UID, that must be deleted because we have deleted their pod.
+	Owed map[types.UID]bool
+	// Prepared are the names of pods whose claims we have created, and which could not be created themselves.
+	Prepared map[string]bool
 	// NodeLabels are the labels of the nodes that the pods run on, by node name. They are observed only
 	// when the spec has topology spread constraints.
 	NodeLabels map[string]map[string]string
+	// ResizeOff: resources of living pods are not to be changed. Every server from Kubernetes 1.33 on can
+	// change them.
+	ResizeOff bool
+	// Unresizable says why the server has refused to resize a pod as the present spec asks, by its UID: its
+	// node is too small.
+	Unresizable map[types.UID]string
 }
 
 // Plan is what to do now, and what the decision was based on.
@@ -52,6 +69,8 @@ type Plan struct {
 	Invalid error
 	// Refused says which pods cannot be updated, and why; the other pods go on.
 	Refused []string
+	// Uncreatable says which pods cannot be created, and why; empty when all can.
+	Uncreatable string
 	// Throttled: creations are held back by the limit of unavailable pods.
 	Throttled bool
 	// Held says in a few words what keeps the release from taking its next step; empty when nothing does.

@@ -41,6 +41,7 @@ func TestTheRoleAllowsNoMoreThanTheWork(t *testing.T) {
 	}{
 		"pods are its work":                          {verb: "create", resource: "pods", namespace: "default", want: true},
 		"it patches the status of pods":              {verb: "patch", resource: "pods", subresource: "status", namespace: "default", want: true},
+		"it resizes pods":                            {verb: "patch", resource: "pods", subresource: "resize", namespace: "default", want: true},
 		"it patches the status of sets":              {verb: "patch", group: "apps.kruise.io", resource: "clonesets", subresource: "status", namespace: "default", want: true},
 		"it tells about sets":                        {verb: "create", group: "events.k8s.io", resource: "events", namespace: "default", want: true},
 		"its own lease is its own":                   {verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: namespace, name: "slipway-manager", want: true},

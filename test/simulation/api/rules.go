@@ -4,6 +4,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,9 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
+
+// protection keeps a claim as long as pods use it.
+const protection = "kubernetes.io/pvc-protection"
 
 func immutableUID(kind Kind, obj client.Object, uid types.UID) error {
 	return invalid(kind, obj, field.NewPath("metadata", "uid"), uid, "field is immutable")
@@ -31,7 +35,7 @@ func prepareForCreate(obj client.Object) {
 		o.Status = kruisev1alpha1.CloneSetStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
-		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBestEffort}
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
 		o.Generation = 1
 		if o.Spec.RestartPolicy == "" {
 			o.Spec.RestartPolicy = corev1.RestartPolicyAlways
@@ -46,6 +50,9 @@ func prepareForCreate(obj client.Object) {
 		}
 	case *corev1.PersistentVolumeClaim:
 		o.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+		if !slices.Contains(o.Finalizers, protection) {
+			o.Finalizers = append(o.Finalizers, protection)
+		}
 	}
 }
 
@@ -119,7 +126,7 @@ func preparePod(sub Subresource, before, after *corev1.Pod) error {
 		after.Spec.NodeName = node
 		return nil
 	case Resize:
-		return invalid(Pods, before, field.NewPath("spec", "containers"), nil, "this server does not resize pods")
+		return resize(before, after)
 	}
 	after.Status = before.Status
 	if apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
@@ -130,6 +137,62 @@ func preparePod(sub Subresource, before, after *corev1.Pod) error {
 	}
 	after.Generation++
 	return nil
+}
+
+// resize lets CPU and memory of containers change, and nothing else: whatever else was in the write is dropped.
+func resize(before, after *corev1.Pod) error {
+	path := field.NewPath("spec", "containers")
+	if len(before.Spec.Containers) != len(after.Spec.Containers) {
+		return invalid(Pods, before, path, nil, "pod updates may not add or remove containers")
+	}
+	next := before.DeepCopy()
+	for i := range next.Spec.Containers {
+		c := &next.Spec.Containers[i]
+		old := c.Resources
+		c.Resources = after.Spec.Containers[i].Resources
+		for _, lists := range [][2]corev1.ResourceList{{old.Limits, c.Resources.Limits}, {old.Requests, c.Resources.Requests}} {
+			for name := range lists[0] {
+				if _, kept := lists[1][name]; !kept {
+					return invalid(Pods, before, path.Index(i).Child("resources"), name, "resources cannot be removed")
+				}
+			}
+			for name, amount := range lists[1] {
+				if resizable := name == corev1.ResourceCPU || name == corev1.ResourceMemory; !resizable && !apiequality.Semantic.DeepEqual(amount, lists[0][name]) {
+					return invalid(Pods, before, path.Index(i).Child("resources"), name, "only cpu and memory resources are mutable")
+				}
+			}
+		}
+	}
+	if quality := qualityOf(&next.Spec); quality != before.Status.QOSClass {
+		return invalid(Pods, before, field.NewPath("spec"), quality, "Pod QOS Class may not change as a result of resizing")
+	}
+	*after = *next
+	if !apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		after.Generation++
+	}
+	return nil
+}
+
+// qualityOf is the QoS class of a pod: guaranteed when each container has equal limits and requests of CPU and memory, best
+// effort when none has any.
+func qualityOf(spec *corev1.PodSpec) corev1.PodQOSClass {
+	some, all := false, true
+	for i := range spec.Containers {
+		r := &spec.Containers[i].Resources
+		some = some || len(r.Requests)+len(r.Limits) > 0
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			limit, limited := r.Limits[name]
+			request, requested := r.Requests[name]
+			all = all && limited && (!requested || request.Cmp(limit) == 0)
+		}
+	}
+	switch {
+	case !some:
+		return corev1.PodQOSBestEffort
+	case all:
+		return corev1.PodQOSGuaranteed
+	}
+	return corev1.PodQOSBurstable
 }
 
 // podSpecMayBecome allows what the API server lets change in a pod's spec: images, and two fields nobody here writes.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/builders"
+)
+
+func claimNamed(name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: name}}
+}
+
+func TestAPodAndItsClaimsAreOneUnit(t *testing.T) {
+	full := errors.New("exceeded quota")
+	taken := apierrors.NewAlreadyExists(schema.GroupResource{Resource: "persistentvolumeclaims"}, "data-web-a")
+	create := []step.Step{
+		step.CreateClaim{Claim: claimNamed("data-web-a"), Pod: "web-a"}, step.CreatePod{Pod: newPodNamed("web-a")},
+		step.CreateClaim{Claim: claimNamed("data-web-b"), Pod: "web-b"}, step.CreatePod{Pod: newPodNamed("web-b")},
+	}
+	for sentence, c := range map[string]struct {
+		steps  []step.Step
+		failed string
+		err    error
+		want   []string
+	}{
+		"claims are created before their pod": {
+			steps: create, want: []string{"create data-web-a", "create web-a", "create data-web-b", "create web-b"},
+		},
+		"a claim that fails keeps its pod from being created, and what comes later too": {
+			steps: create, failed: "create data-web-a", err: full, want: []string{"create data-web-a"},
+		},
+		"a claim that is there already keeps only its own pod": {
+			steps: create, failed: "create data-web-a", err: taken, want: []string{"create data-web-a", "create data-web-b", "create web-b"},
+		},
+		"claims are deleted after their pod": {
+			steps: []step.Step{
+				step.DeletePod{Target: step.Target{Namespace: builders.Namespace, Name: "web-c"}},
+				step.DeleteClaim{Target: step.Target{Namespace: builders.Namespace, Name: "data-web-c"}, Pod: "web-c"},
+			},
+			want: []string{"delete web-c", "delete data-web-c"},
+		},
+		"and not at all when their pod was not": {
+			steps: []step.Step{
+				step.DeletePod{Target: step.Target{Namespace: builders.Namespace, Name: "web-c"}},
+				step.DeleteClaim{Target: step.Target{Namespace: builders.Namespace, Name: "data-web-c"}, Pod: "web-c"},
+			},
+			failed: "delete web-c", err: full, want: []string{"delete web-c"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := serve(t, builders.Pod("web-c").Build(), claimNamed("data-web-c"))
+			for i, each := range c.steps { // deletions need the versions that the server gave
+				switch each := each.(type) {
+				case step.DeletePod:
+					each.Target = step.On(s.pod(t, "web-c"))
+					c.steps[i] = each
+				case step.DeleteClaim:
+					each.Target = step.On(s.claim(t, "data-web-c"))
+					c.steps[i] = each
+				}
+			}
+			s.fail = func(write string) error {
+				if write == c.failed {
+					return c.err
+				}
+				return nil
+			}
+			outcomes := s.take(t, c.steps...)
+			if diff := cmp.Diff(c.want, s.writes); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			if len(outcomes) != len(c.want) {
+				t.Errorf("%d outcomes of %d writes", len(outcomes), len(c.want))
+			}
+		})
+	}
+}
+
+func (s *server) claim(t *testing.T, name string) *corev1.PersistentVolumeClaim {
+	t.Helper()
+	c := &corev1.PersistentVolumeClaim{}
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: name}, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAClaimIsGivenToItsPod(t *testing.T) {
+	s := serve(t, claimNamed("data-web-a"))
+	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-a", UID: "u"}}
+	seen := step.On(s.claim(t, "data-web-a"))
+	if err := apply.Errors(s.take(t, step.GiveClaim{Target: seen, Pod: "web-a", Owners: owners})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(owners, s.claim(t, "data-web-a").OwnerReferences); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if !apply.Conflicts(s.take(t, step.GiveClaim{Target: seen, Pod: "web-a", Owners: nil})) {
+		t.Error("an old view changed the claim")
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/utils/ptr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+// plannedUID stands for the UID that a set gets when it is created.
+const plannedUID = types.UID("planned")
+
+// Merge is the set as it would be after `kubectl apply` of the manifest, without the defaults of the API server. Live
+// is nil for a set that does not exist.
+func Merge(live *kruisev1alpha1.CloneSet, m Manifest) (*kruisev1alpha1.CloneSet, error) {
+	if live == nil {
+		return m.Set.DeepCopy(), nil
+	}
+	current, err := json.Marshal(live)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the live CloneSet %s: %w", m.Key(), err)
+	}
+	applied := []byte(live.Annotations[corev1.LastAppliedConfigAnnotation])
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(applied, m.JSON, current)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with the live CloneSet %s: %w", m.File, m.Key(), err)
+	}
+	var tree, change map[string]any
+	if err := json.Unmarshal(current, &tree); err != nil {
+		return nil, fmt.Errorf("reading the live CloneSet %s: %w", m.Key(), err)
+	}
+	if err := json.Unmarshal(patch, &change); err != nil {
+		return nil, fmt.Errorf("reading the difference to the live CloneSet %s: %w", m.Key(), err)
+	}
+	raw, err := json.Marshal(mergePatched(tree, change))
+	if err != nil {
+		return nil, fmt.Errorf("encoding the merged CloneSet %s: %w", m.Key(), err)
+	}
+	merged := &kruisev1alpha1.CloneSet{}
+	if err := json.Unmarshal(raw, merged); err != nil {
+		return nil, fmt.Errorf("reading the merged CloneSet %s: %w", m.Key(), err)
+	}
+	return merged, nil
+}
+
+// mergePatched applies a JSON merge patch: null removes, objects merge, all else replaces.
+func mergePatched(tree, change map[string]any) map[string]any {
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	for key, value := range change {
+		switch value := value.(type) {
+		case nil:
+			delete(tree, key)
+		case map[string]any:
+			inner, _ := tree[key].(map[string]any)
+			tree[key] = mergePatched(inner, value)
+		default:
+			tree[key] = value
+		}
+	}
+	return tree
+}
+
+// Defaulted is the set with the defaults of the schema filled in, and with a UID if it has none yet.
+func Defaulted(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
+	full := set.DeepCopy()
+	spec, strategy := &full.Spec, &full.Spec.UpdateStrategy
+	if full.UID == "" {
+		full.UID = plannedUID
+	}
+	if spec.Replicas == nil {
+		spec.Replicas = ptr.To[int32](1)
+	}
+	if spec.RevisionHistoryLimit == nil {
+		spec.RevisionHistoryLimit = ptr.To[int32](10)
+	}
+	if strategy.Type == "" {
+		strategy.Type = kruisev1alpha1.ReCreateCloneSetUpdateStrategyType
+	}
+	for _, number := range []struct {
+		field **intstr.IntOrString
+		value string
+	}{{&strategy.Partition, "0"}, {&strategy.MaxSurge, "0"}, {&strategy.MaxUnavailable, "20%"}} {
+		if *number.field == nil {
+			*number.field = ptr.To(intstr.Parse(number.value))
+		}
+	}
+	return full
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"fmt"
+	"strings"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cloneset/project"
+)
+
+// named is how many pods a line names before it only counts the others.
+const named = 3
+
+// Lines lays the forecast out for people. All shows every pod and every moment; else long runs are told in one line.
+func (f *Forecast) Lines(all bool) []string {
+	t := &text{Forecast: f, all: all}
+	t.head()
+	t.table()
+	t.foot()
+	return t.lines
+}
+
+type text struct {
+	*Forecast
+	all   bool
+	lines []string
+	why   string
+}
+
+func (t *text) say(format string, args ...any) {
+	t.lines = append(t.lines, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+func (t *text) head() {
+	title := fmt.Sprintf("CloneSet %s/%s", t.Namespace, t.Name)
+	switch {
+	case t.Invalid != "":
+		t.say("%s: cannot be acted on", title)
+	case t.New:
+		t.say("%s: is new, with revision %s", title, t.ToRevision)
+	case t.FromRevision == t.ToRevision:
+		t.say("%s: stays at revision %s", title, t.ToRevision)
+	default:
+		t.say("%s: from revision %s to %s", title, t.FromRevision, t.ToRevision)
+	}
+	for _, field := range t.Fields {
+		t.say("  %s", field)
+	}
+	for _, c := range t.reach() {
+		t.say("  %s", c)
+	}
+	for _, warning := range t.Warnings {
+		t.say("  warning: %s", warning)
+	}
+}
+
+// reach says for each older revision of living pods whether they can be kept, and if not, because of which fields.
+func (t *text) reach() []string {
+	var lines []string
+	for _, c := range t.Changes {
+		who := fmt.Sprintf("%d pods of revision %s", c.Pods, c.From)
+		if c.InPlace {
+			line := fmt.Sprintf("%s can change in place (%s)", who, orNothing(c.What))
+			if t.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {
+				line += ", but updateStrategy.type is ReCreate"
+			}
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", ")))
+	}
+	return lines
+}
+
+func orNothing(what string) string {
+	if what == "" {
+		return "nothing differs"
+	}
+	return what
+}
+
+// table has a block for each moment: what is done to which pods, and how many are available then.
+func (t *text) table() {
+	if len(t.Moments) == 0 {
+		return
+	}
+	t.say("")
+	t.say("%-7s %-17s %-7s %s", "MOMENT", "AVAILABLE", "PODS", "WHAT")
+	for i := 0; i < len(t.Moments); {
+		t.moment(i)
+		same := t.alike(i)
+		if !t.all && same > 2 {
+			last := t.Moments[i+same-1]
+			from, to := bounds(t.Moments[i+1].Actions)
+			_, to = max(from, to), lastOrder(last.Actions)
+			t.say("%-7s %-17s %-7s the same %d times more", fmt.Sprintf("%d-%d", i+2, i+same), available(last), span(from, to), same-1)
+			i += same
+			continue
+		}
+		i++
+	}
+}
+
+// alike is how many moments from i on do the same to as many pods, for the same reasons.
+func (t *text) alike(i int) int {
+	n := 1
+	for i+n < len(t.Moments) && signature(t.Moments[i+n]) == signature(t.Moments[i]) {
+		n++
+	}
+	return n
+}
+
+func signature(m project.Moment) string {
+	parts := []string{fmt.Sprint(m.Waited, m.During, m.After)}
+	for _, a := range m.Actions {
+		parts = append(parts, string(a.Verb), a.From, a.To, a.Why)
+	}
+	return strings.Join(parts, "\x00")
+}
+
+func (t *text) moment(i int) {
+	m := t.Moments[i]
+	label, counts := fmt.Sprint(i+1), available(m)
+	if _, last := bounds(m.Actions); last == 0 {
+		counts = "" // no pod is touched
+	}
+	if m.Waited > 0 {
+		t.say("%-7s %-17s %-7s %s pass", "", "", "", m.Waited)
+	}
+	for _, group := range grouped(m.Actions) {
+		from, to := bounds(group)
+		t.say("%-7s %-17s %-7s %s: %s", label, counts, span(from, to), heading(group[0]), t.names(group))
+		if why := group[0].Why; why != t.why {
+			t.say("%-33s because %s", "", why)
+			t.why = why
+		}
+		label, counts = "", ""
+	}
+}
+
+// grouped puts neighbours together that have the same done to them for the same reason.
+func grouped(actions []project.Action) [][]project.Action {
+	var groups [][]project.Action
+	for i, a := range actions {
+		if i > 0 && heading(a) == heading(actions[i-1]) && a.Why == actions[i-1].Why && (a.Order > 0) == (actions[i-1].Order > 0) {
+			groups[len(groups)-1] = append(groups[len(groups)-1], a)
+			continue
+		}
+		groups = append(groups, []project.Action{a})
+	}
+	return groups
+}
+
+func heading(a project.Action) string {
+	if a.Verb == project.Create && a.To != "" {
+		return "create at " + a.To
+	}
+	return string(a.Verb)
+}
+
+func (t *text) names(group []project.Action) string {
+	var names []string
+	for _, a := range group {
+		if len(names) == named && !t.all && len(group) > named+1 {
+			names = append(names, fmt.Sprintf("and %d more", len(group)-named))
+			break
+		}
+		names = append(names, a.Object)
+	}
+	return strings.Join(names, ", ")
+}
+
+func bounds(group []project.Action) (from, to int) {
+	for _, a := range group {
+		if a.Order > 0 && (from == 0 || a.Order < from) {
+			from = a.Order
+		}
+		to = max(to, a.Order)
+	}
+	return from, to
+}
+
+func lastOrder(group []project.Action) int {
+	_, to := bounds(group)
+	return to
+}
+
+func span(from, to int) string {
+	switch {
+	case to == 0:
+		return ""
+	case from == to:
+		return fmt.Sprint(to)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+// available tells how many pods are when the moment's actions are accepted, and when the nodes have followed.
+func available(m project.Moment) string {
+	return fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
+}
+
+func (t *text) foot() {
+	t.say("")
+	if t.Invalid != "" {
+		t.say("nothing is done: %s", t.Invalid)
+		return
+	}
+	if t.Empty() {
+		t.say("the controller does nothing: %d of %d pods available", t.End.Available, t.Replicas)
+	} else {
+		t.say("%s", t.totals())
+		t.say("at least %d of %d pods are available at every moment (%d at the beginning; maxUnavailable allows %d)",
+			t.Least, t.Replicas, t.Start.Available, max(t.Replicas-t.MaxUnavailable, 0))
+		t.say("in the end %d of %d pods are available", t.End.Available, t.End.Total)
+	}
+	t.list("left undone", t.Left)
+	t.list("assumed", append([]string{"nodes are healthy, and start what they are given"}, t.Assumed...))
+}
+
+// totals counts what is done, in the order in which it is first done.
+func (t *text) totals() string {
+	counts := map[project.Verb]int{}
+	var order []project.Verb
+	for _, a := range t.Pods() {
+		if counts[a.Verb]++; counts[a.Verb] == 1 {
+			order = append(order, a.Verb)
+		}
+	}
+	if len(order) == 0 {
+		return "no pod is touched"
+	}
+	var parts []string
+	for _, verb := range order {
+		parts = append(parts, fmt.Sprintf("%s %d", verb, counts[verb]))
+	}
+	return "pods: " + strings.Join(parts, ", ")
+}
+
+func (t *text) list(title string, items []string) {
+	for _, item := range items {
+		t.say("%s: %s", title, item)
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/cli/forecast"
+)
+
+// ErrChanges says that a plan is not empty. It is no failure, and has an exit status of its own.
+var ErrChanges = errors.New("there are changes")
+
+// Exit statuses of the program.
+const (
+	ExitFine    = 0
+	ExitError   = 1
+	ExitChanges = 2
+)
+
+// ExitStatus is the status that the program ends with when a command returns the error.
+func ExitStatus(err error) int {
+	switch {
+	case err == nil:
+		return ExitFine
+	case errors.Is(err, ErrChanges):
+		return ExitChanges
+	}
+	return ExitError
+}
+
+// planRelease is one call of `plan`.
+type planRelease struct {
+	env   Environment
+	flags *genericclioptions.ConfigFlags
+
+	files            []string
+	live, output     string
+	offline, showAll bool
+
+	dump   forecast.Dump
+	client client.Client
+}
+
+func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
+	p := &planRelease{env: env, flags: flags}
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE",
+		Short: "Show what a manifest would do to a CloneSet, pod by pod, without doing it",
+		Long: "Show what applying a manifest would do to a CloneSet: which pods are updated in place, recreated, created or\n" +
+			"deleted, in which order and why, and how many pods are available at each moment. The controller's own\n" +
+			"planner decides, over a copy of the live objects. Nothing is written.\n\n" +
+			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
+		Example: fmt.Sprintf(strings.Trim(`
+  # What would this manifest do?
+  %[1]s plan -f web.yaml
+
+  # The same without a cluster, against objects that were saved before
+  kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims -o yaml > live.yaml
+  %[1]s plan -f web.yaml --offline --live live.yaml
+
+  # For programs
+  %[1]s plan -f web.yaml -o json`, "\n"), env.Program),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with CloneSets; - reads standard input; may be repeated")
+	f.BoolVar(&p.offline, "offline", false, "ask no cluster: plan from the manifest, and from --live if given")
+	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods and controllerrevisions")
+	f.StringVarP(&p.output, "output", "o", "text", "text or json")
+	f.BoolVar(&p.showAll, "show-all", false, "name every pod and show every moment, also in long runs")
+	return cmd
+}
+
+// run plans every set of every file, one after the other.
+func (p *planRelease) run(ctx context.Context) error {
+	namespace, err := p.prepare()
+	if err != nil {
+		return err
+	}
+	var forecasts []forecast.Forecast
+	for _, file := range p.files {
+		manifests, err := p.read(file, namespace)
+		if err != nil {
+			return err
+		}
+		for _, m := range manifests {
+			f, err := p.foretell(ctx, m)
+			if err != nil {
+				return fmt.Errorf("%s: CloneSet %s: %w", file, m.Key(), err)
+			}
+			forecasts = append(forecasts, f)
+		}
+	}
+	if err := p.print(forecasts); err != nil {
+		return err
+	}
+	for i := range forecasts {
+		if f := &forecasts[i]; f.Invalid != "" {
+			return fmt.Errorf("%s: CloneSet %s/%s: %s", f.File, f.Namespace, f.Name, f.Invalid)
+		}
+	}
+	if slices.ContainsFunc(forecasts, func(f forecast.Forecast) bool { return f.ChangesAnything() }) {
+		return ErrChanges
+	}
+	return nil
+}
+
+// prepare checks the flags and finds the cluster. It returns the namespace of manifests that name none.
+func (p *planRelease) prepare() (namespace string, err error) {
+	switch {
+	case len(p.files) == 0:
+		return "", errors.New("give the manifest to plan: -f FILE")
+	case p.live != "" && !p.offline:
+		return "", errors.New("--live goes with --offline")
+	case p.output != "text" && p.output != "json":
+		return "", fmt.Errorf("-o %s is not known, only text and json", p.output)
+	}
+	if !p.offline {
+		cluster := &cluster{env: p.env, flags: p.flags}
+		p.client, namespace, err = cluster.connect()
+		return namespace, err
+	}
+	if p.live != "" {
+		err = p.open(p.live, func(r io.Reader) (err error) {
+			p.dump, err = forecast.ReadDump(p.live, r)
+			return err
+		})
+	}
+	namespace = *p.flags.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	return namespace, err
+}
+
+func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifest, err error) {
+	err = p.open(file, func(r io.Reader) (err error) {
+		manifests, err = forecast.ReadManifests(file, r, namespace)
+		return err
+	})
+	return manifests, err
+}
+
+func (p *planRelease) open(file string, read func(io.Reader) error) error {
+	if file == "-" {
+		return read(p.env.Streams.In)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return read(f)
+}
+
+func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
+	if !p.offline {
+		return p.foretellOnline(ctx, m)
+	}
+	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims}
+	for _, set := range p.dump.Sets {
+		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
+			live.Set = set
+		}
+	}
+	wanted, err := forecast.Merge(live.Set, m)
+	if err != nil {
+		return forecast.Forecast{}, err
+	}
+	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
+	if live.Set == nil {
+		f.Warnings = append(f.Warnings, "planned from the manifest alone: names of pods are examples")
+	}
+	return f, err
+}
+
+func (p *planRelease) print(forecasts []forecast.Forecast) error {
+	if p.output == "json" {
+		encoder := json.NewEncoder(p.env.Streams.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"kind": "CloneSetPlans", "items": forecasts})
+	}
+	for i := range forecasts {
+		if i > 0 {
+			if _, err := fmt.Fprintln(p.env.Streams.Out); err != nil {
+				return err
+			}
+		}
+		if err := writeLines(p.env.Streams.Out, forecasts[i].Lines(p.showAll)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

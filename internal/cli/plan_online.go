@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/cli/clonesets"
+	"slipway.dev/slipway/internal/cli/forecast"
+)
+
+// cluster finds the cluster that the flags name.
+type cluster struct {
+	env   Environment
+	flags *genericclioptions.ConfigFlags
+}
+
+func (c *cluster) connect() (client.Client, string, error) {
+	get := &getCloneSet{env: c.env, flags: c.flags}
+	if err := get.connect(); err != nil {
+		return nil, "", fmt.Errorf("%w (--offline plans without a cluster)", err)
+	}
+	return get.client, get.namespace, nil
+}
+
+// foretellOnline plans against the live objects of the cluster.
+func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
+	explain := (&getCloneSet{env: p.env, flags: p.flags, namespace: m.Set.Namespace}).explain
+	var live forecast.Live
+	snapshot, err := clonesets.Read(ctx, p.client, m.Key())
+	switch {
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	case err != nil:
+		return forecast.Forecast{}, explain(err)
+	default:
+		live = forecast.Live{Set: snapshot.Set, Pods: snapshot.Pods, Revisions: snapshot.Revisions}
+		if live.Claims, err = p.claims(ctx, m.Set); err != nil {
+			return forecast.Forecast{}, explain(err)
+		}
+	}
+	wanted, warning, err := p.asServed(ctx, live.Set, m)
+	if err != nil {
+		return forecast.Forecast{}, explain(err)
+	}
+	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
+	if warning != "" {
+		f.Warnings = append(f.Warnings, warning)
+	}
+	if live.Set == nil {
+		f.Warnings = append(f.Warnings, "the set does not exist yet: names of pods are examples")
+	}
+	return f, err
+}
+
+// claims are those that stand beside the set. A set without claim templates has none that matter, and then the right to
+// list them is not needed.
+func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) ([]*corev1.PersistentVolumeClaim, error) {
+	if len(set.Spec.VolumeClaimTemplates) == 0 {
+		return nil, nil
+	}
+	var list corev1.PersistentVolumeClaimList
+	if err := p.client.List(ctx, &list, client.InNamespace(set.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing claims: %w", err)
+	}
+	claims := make([]*corev1.PersistentVolumeClaim, len(list.Items))
+	for i := range list.Items {
+		claims[i] = &list.Items[i]
+	}
+	return claims, nil
+}
+
+// asServed is the set as the API server would store it after `kubectl apply`. Without the right to ask it for that,
+// the set is merged here, and nobody has checked it.
+func (p *planRelease) asServed(ctx context.Context, live *kruisev1alpha1.CloneSet, m forecast.Manifest) (wanted *kruisev1alpha1.CloneSet, warning string, err error) {
+	if wanted, err = forecast.Merge(live, m); err != nil {
+		return nil, "", err
+	}
+	served := wanted.DeepCopy()
+	if manager := applier(live); manager != "" {
+		served, err = p.appliedBy(ctx, m, manager)
+	} else {
+		err = apply.DryRun(ctx, p.client, served)
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		return wanted, "the API server was not asked what it would store, since these credentials may not: the manifest is not checked", nil
+	case err != nil:
+		return nil, "", err
+	case live == nil:
+		served.UID = "" // another one each time
+	default:
+		served.UID, served.Status = live.UID, live.Status
+	}
+	return served, "", nil
+}
+
+// applier is who applies the set by server-side apply; empty when nobody does, or kubectl does it in the older way.
+func applier(live *kruisev1alpha1.CloneSet) string {
+	if live == nil || live.Annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		return ""
+	}
+	for _, entry := range live.ManagedFields {
+		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+func (p *planRelease) appliedBy(ctx context.Context, m forecast.Manifest, manager string) (*kruisev1alpha1.CloneSet, error) {
+	var written unstructured.Unstructured
+	if err := json.Unmarshal(m.JSON, &written.Object); err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
+	if err := apply.DryRunApply(ctx, p.client, &written, manager); err != nil {
+		return nil, err
+	}
+	set := &kruisev1alpha1.CloneSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written.Object, set); err != nil {
+		return nil, fmt.Errorf("reading what the API server would store: %w", err)
+	}
+	return set, nil
+}

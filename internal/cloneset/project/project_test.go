@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/test/builders"
+)
+
+type fatal interface{ Fatal(...any) }
+
+var now = builders.Epoch().Add(time.Hour)
+
+// settled are the objects of a set whose pods are all available at its one revision.
+func settled(t fatal, set *kruisev1alpha1.CloneSet) Objects {
+	reference := *metav1.NewControllerRef(set, kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind))
+	stored, err := revision.Draft{Owner: set, Reference: reference, Template: &set.Spec.Template, Number: 1}.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Status.CurrentRevision, set.Status.UpdateRevision = stored.Name, stored.Name
+	o := Objects{Set: set, Revisions: []*appsv1.ControllerRevision{stored}}
+	for i := range *set.Spec.Replicas {
+		o.Pods = append(o.Pods, builders.OwnedPod(set, fmt.Sprintf("p%d", i), revision.HashOf(stored.Name)).Build())
+	}
+	return o
+}
+
+func verbs(s Story) string {
+	var told []string
+	for _, a := range s.Pods() {
+		told = append(told, string(a.Verb)+" "+strings.TrimPrefix(a.Object, "web-"))
+	}
+	return strings.Join(told, ", ")
+}
+
+func TestHooksLetGoAtOnce(t *testing.T) {
+	handler := &kruisev1alpha1.LifecycleHook{LabelsHandler: map[string]string{"guard": "on"}}
+	set := builders.CloneSet("web").Replicas(1).InPlace().With(func(s *kruisev1alpha1.CloneSet) {
+		s.Spec.Template.Labels["guard"] = "on"
+		s.Spec.Lifecycle = &kruisev1alpha1.Lifecycle{InPlaceUpdate: handler, PreDelete: handler}
+	}).Build()
+	for sentence, test := range map[string]struct {
+		edit func(*kruisev1alpha1.CloneSet)
+		want string
+	}{
+		"an update waits for its hook": {func(s *kruisev1alpha1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2" },
+			"prepare p0, update in place p0, label p0, label p0"},
+		"a deletion waits for its hook": {func(s *kruisev1alpha1.CloneSet) { *s.Spec.Replicas = 0 }, "prepare p0, delete p0"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := settled(t, set.DeepCopy())
+			test.edit(o.Set)
+			story := Of(o.World(), now, Options{})
+			if got := verbs(story); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if !slices.Contains(story.Assumed, "lifecycle hooks are taken to let go at once") {
+				t.Errorf("does not say what it assumes: %v", story.Assumed)
+			}
+		})
+	}
+}
+
+func TestPodsOfOthersAreLeftOut(t *testing.T) {
+	o := settled(t, builders.CloneSet("web").Replicas(1).Build())
+	stranger := builders.OwnedPod(builders.CloneSet("other").Build(), "p9", "x").Build()
+	elsewhere := o.Pods[0].DeepCopy()
+	elsewhere.Namespace = "elsewhere"
+	o.Pods = append(o.Pods, stranger, elsewhere)
+	world := o.World()
+	if len(world.Pods) != 1 || !world.Taken[stranger.Name] || world.Taken[elsewhere.Name] {
+		t.Errorf("%d pods, taken %v", len(world.Pods), world.Taken)
+	}
+}
+
+func TestTooLongAStoryIsCutOff(t *testing.T) {
+	set := builders.CloneSet("web").Replicas(30).InPlace().MaxUnavailable("1").Build()
+	o := settled(t, set)
+	set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
+	p := newProjection(o.World(), now, Options{})
+	story := p.tellFor(10)
+	if len(story.Left) != 1 || !strings.Contains(story.Left[0], "it is too long") {
+		t.Errorf("left: %v", story.Left)
+	}
+}
+
+// TestStories: for any spec, a story ends, is the same each time, stays within the allowance, and changes nothing that
+// it was given.
+func TestStories(t *testing.T) {
+	types := []kruisev1alpha1.CloneSetUpdateStrategyType{
+		"", kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType, kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType, kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType,
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		replicas := rapid.Int32Range(1, 9).Draw(rt, "replicas")
+		unavailable := rapid.IntRange(1, 4).Draw(rt, "unavailable")
+		set := builders.CloneSet("web").Replicas(replicas).Type(rapid.SampledFrom(types).Draw(rt, "type")).
+			MaxUnavailable(fmt.Sprint(unavailable)).Partition(fmt.Sprint(rapid.IntRange(0, 9).Draw(rt, "partition"))).
+			MinReadySeconds(rapid.Int32Range(0, 5).Draw(rt, "minReady")).Build()
+		o := settled(rt, set)
+		set.Spec.UpdateStrategy.Paused = rapid.Bool().Draw(rt, "paused")
+		if rapid.Bool().Draw(rt, "in place") {
+			set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
+		} else {
+			set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
+		}
+		world := o.World()
+		before := world.Set.DeepCopy()
+		pods := make([]*corev1.Pod, 0, len(world.Pods))
+		for _, p := range world.Pods {
+			pods = append(pods, p.DeepCopy())
+		}
+		story := Of(world, now, Options{})
+		if diff := cmp.Diff(story, Of(world, now, Options{})); diff != "" {
+			rt.Fatalf("two stories of one world:\n%s", diff)
+		}
+		if diff := cmp.Diff(before, world.Set) + cmp.Diff(pods, world.Pods); diff != "" {
+			rt.Fatalf("the world was changed:\n%s", diff)
+		}
+		if story.Least < int(replicas)-unavailable {
+			rt.Fatalf("only %d of %d pods available, with %d allowed not to be", story.Least, replicas, unavailable)
+		}
+		if story.End.Total != int(replicas) || story.End.Available != int(replicas) {
+			rt.Fatalf("in the end %+v of %d", story.End, replicas)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"time"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+)
+
+// Verb is what happens to one object.
+type Verb string
+
+// The verbs. Those of revisions come last.
+const (
+	Create  Verb = "create"
+	InPlace Verb = "update in place"
+	// Drain takes a pod out of service for its grace period; Resume is the change of its containers after it.
+	Drain  Verb = "drain"
+	Resume Verb = "update in place after its grace period"
+	// Recreate deletes a pod so that one of another revision takes its place.
+	Recreate Verb = "recreate"
+	Delete   Verb = "delete"
+	// CleanUp deletes a pod that has ended.
+	CleanUp Verb = "clean up"
+	Release Verb = "release"
+	// Prepare begins what a lifecycle hook comes before; Label changes labels and annotations only.
+	Prepare Verb = "prepare"
+	Label   Verb = "label"
+
+	// Other is a step of the controller that touches no pod and no revision, such as one of a claim.
+	Other Verb = "other"
+
+	RecordRevision Verb = "record revision"
+	ReuseRevision  Verb = "reuse revision"
+	AdoptRevision  Verb = "adopt revision"
+	ForgetRevision Verb = "forget revision"
+)
+
+// Action is what happens to one pod or revision at one moment.
+type Action struct {
+	// Order counts the actions of pods from 1, over the whole story; 0 for those of other objects.
+	Order int `json:"order,omitempty"`
+	// Object is the name of the pod or revision. Names of pods that do not exist yet are only foretold.
+	Object string `json:"object"`
+	Verb   Verb   `json:"verb"`
+	// From and To are the hashes of the revisions of a pod before and after. Either may be empty.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Why is the controller's own reason.
+	Why string `json:"why"`
+}
+
+// Count is how many pods there are, not counting those that have ended or are on their way out.
+type Count struct {
+	Available int `json:"available"`
+	Total     int `json:"total"`
+}
+
+// Moment is one pass of the controller that does something, and what follows from it by itself.
+type Moment struct {
+	// Waited is time that had to pass since the moment before, whatever the nodes do: a grace period, or
+	// minReadySeconds.
+	Waited  time.Duration `json:"waitedNanoseconds,omitempty"`
+	Actions []Action      `json:"actions"`
+	// During is counted when the actions are accepted, After when the nodes have followed them.
+	During Count `json:"during"`
+	After  Count `json:"after"`
+}
+
+// Change is what stands between the pods of one older revision and the update revision.
+type Change struct {
+	// From is the hash of the older revision, Pods the number of pods that carry it at the beginning.
+	From string `json:"from"`
+	Pods int    `json:"pods"`
+	// InPlace tells whether living pods can take the change over, as far as the fields go.
+	InPlace bool `json:"inPlace"`
+	// What names the changes that reach living pods, Forces the fields that only new pods can have.
+	What   string   `json:"what,omitempty"`
+	Forces []string `json:"forces,omitempty"`
+}
+
+// Story is what would happen.
+type Story struct {
+	// FromRevision is the last revision that was rolled out completely, ToRevision that of the template.
+	FromRevision string `json:"fromRevision"`
+	ToRevision   string `json:"toRevision"`
+	// Type is the update strategy.
+	Type kruisev1alpha1.CloneSetUpdateStrategyType `json:"updateStrategy"`
+	// Replicas, MaxUnavailable, MaxSurge and Partition are the numbers of the spec, in pods.
+	Replicas       int `json:"replicas"`
+	MaxUnavailable int `json:"maxUnavailable"`
+	MaxSurge       int `json:"maxSurge"`
+	Partition      int `json:"partition"`
+
+	Changes []Change `json:"changes,omitempty"`
+	Start   Count    `json:"start"`
+	Moments []Moment `json:"moments"`
+	End     Count    `json:"end"`
+	// Least is the fewest pods available at any time, from the beginning on.
+	Least int `json:"leastAvailable"`
+	// Invalid says what in the spec keeps the controller from doing anything.
+	Invalid string `json:"invalid,omitempty"`
+	// Left says what is left undone, and why. Empty when the spec is reached.
+	Left []string `json:"left,omitempty"`
+	// Assumed says what the story takes for granted beyond healthy nodes.
+	Assumed []string `json:"assumed,omitempty"`
+}
+
+// Empty tells whether the controller would do nothing.
+func (s *Story) Empty() bool { return len(s.Moments) == 0 }
+
+// Pods are all actions of pods, in their order.
+func (s *Story) Pods() []Action {
+	var actions []Action
+	for _, m := range s.Moments {
+		for _, a := range m.Actions {
+			if a.Order > 0 {
+				actions = append(actions, a)
+			}
+		}
+	}
+	return actions
+}
