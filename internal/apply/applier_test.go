@@ -215,6 +215,25 @@ func TestAServerWithoutResizeIsAnErrorAndNoConflict(t *testing.T) {
 	}
 }
 
+// The server refuses an update that moves containers, and a strategic merge moves them to the order of the patch.
+func TestAPatchLeavesContainersInTheirOrder(t *testing.T) {
+	s := serve(t, builders.Pod("a").With(func(p *corev1.Pod) {
+		p.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1"}, {Name: "proxy", Image: "proxy:1"}, {Name: "log", Image: "log:1"}}
+	}).Build())
+	change := inPlace(s.pod(t, "a"))
+	change.Patch.Images = map[string]string{"web": "web:2", "log": "log:2"}
+	if err := apply.Errors(s.take(t, change)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range s.pod(t, "a").Spec.Containers {
+		got = append(got, c.Image)
+	}
+	if diff := cmp.Diff([]string{"web:2", "proxy:1", "log:2"}, got); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+}
+
 func TestContainersNeverChangeWhenTheDrainFails(t *testing.T) {
 	s := serve(t, builders.Pod("a").Build())
 	s.fail = func(write string) error {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +41,22 @@ type ownerPatch struct {
 }
 
 type podPatchSpec struct {
+	// Order names all containers. A merge without it moves those that are named to the front of the rest, and
+	// the server refuses a pod whose containers have moved.
+	Order      []containerPatch `json:"$setElementOrder/containers"`
 	Containers []containerPatch `json:"containers"`
+}
+
+// specPatch patches those containers for which patch has something to say.
+func specPatch(t step.Target, patch func(name string) (containerPatch, bool)) *podPatchSpec {
+	spec := &podPatchSpec{}
+	for _, name := range t.Containers {
+		spec.Order = append(spec.Order, containerPatch{Name: name})
+		if change, some := patch(name); some {
+			spec.Containers = append(spec.Containers, change)
+		}
+	}
+	return spec
 }
 
 type containerPatch struct {
@@ -62,10 +75,10 @@ func (a *Applier) patchPod(ctx context.Context, owner types.UID, t step.Target, 
 		Labels: p.Labels, Annotations: p.Annotations, Finalizers: p.AddFinalizers, RemovedFinalizers: p.RemoveFinalizers,
 	}}
 	if len(p.Images) > 0 {
-		body.Spec = &podPatchSpec{}
-		for _, name := range slices.Sorted(maps.Keys(p.Images)) {
-			body.Spec.Containers = append(body.Spec.Containers, containerPatch{Name: name, Image: p.Images[name]})
-		}
+		body.Spec = specPatch(t, func(name string) (containerPatch, bool) {
+			image, some := p.Images[name]
+			return containerPatch{Name: name, Image: image}, some
+		})
 	}
 	return a.sendPodPatch(ctx, owner, t, body)
 }
@@ -112,11 +125,11 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 // resizePod changes resources of containers, and returns the version that the pod has after it. Every server
 // from Kubernetes 1.33 on has this subresource.
 func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target, resources map[string]corev1.ResourceRequirements) (step.Target, error) {
-	body := podPatch{Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion}, Spec: &podPatchSpec{}}
-	for _, name := range slices.Sorted(maps.Keys(resources)) {
-		amounts := resources[name]
-		body.Spec.Containers = append(body.Spec.Containers, containerPatch{Name: name, Resources: &amounts})
-	}
+	body := podPatch{Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion}}
+	body.Spec = specPatch(t, func(name string) (containerPatch, bool) {
+		amounts, some := resources[name]
+		return containerPatch{Name: name, Resources: &amounts}, some
+	})
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return t, fmt.Errorf("encoding the resize of pod %s: %w", t.Name, err)

@@ -38,11 +38,19 @@ type Target struct {
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
+	// Containers are the names of a pod's containers in the pod's own order, which no patch may change.
+	Containers []string
 }
 
 // On is the version of o that is being looked at.
 func On(o metav1.Object) Target {
-	return Target{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+	t := Target{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+	if p, isPod := o.(*corev1.Pod); isPod {
+		for i := range p.Spec.Containers {
+			t.Containers = append(t.Containers, p.Spec.Containers[i].Name)
+		}
+	}
+	return t
 }
 
 // Subject returns the name of the target.

@@ -157,6 +157,26 @@ func TestAQuotaIsToldAndThenOvercome(t *testing.T) {
 	})
 }
 
+// The server lets images change and refuses containers that move.
+func TestContainersOfAnyOrderAreUpdatedTogether(t *testing.T) {
+	ns := namespace(t)
+	create(t, ns, builders.CloneSet("web").Replicas(1).InPlace().With(func(s *kruisev1alpha1.CloneSet) {
+		s.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1"}, {Name: "proxy", Image: "proxy:1"}, {Name: "log", Image: "log:1"}}
+	}))
+	waitForPods(t, ns, 1)
+	serve(t, ns)
+	waitForAvailable(t, ns, 1)
+	change := []byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"web:2"},{"op":"replace","path":"/spec/template/spec/containers/2/image","value":"log:2"}]`)
+	if err := live.Patch(t.Context(), get(t, ns, "web"), client.RawPatch("application/json-patch+json", change)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "both images in the living pod", func() (bool, any) {
+		containers := podsOf(t, ns)[0].Spec.Containers
+		images := []string{containers[0].Image, containers[1].Image, containers[2].Image}
+		return cmp.Equal(images, []string{"web:2", "proxy:1", "log:2"}), images
+	})
+}
+
 func TestHistoryThatOthersWroteIsTakenOver(t *testing.T) {
 	ns := namespace(t)
 	old := &appsv1.ControllerRevision{
