@@ -261,7 +261,7 @@ func (p *projection) available() Count {
 		}
 		c.Total++
 		progress, err := inplace.ProgressOf(candidate, p.now)
-		if (err != nil || progress.Finished) && pod.IsAvailable(candidate, p.world.Set.Spec.MinReadySeconds, p.now) {
+		if (err != nil || progress.Finished || inplace.GateOpen(candidate)) && pod.IsAvailable(candidate, p.world.Set.Spec.MinReadySeconds, p.now) {
 			c.Available++
 		}
 	}
