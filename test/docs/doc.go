@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Docs holds the documentation to the tree: tests that a page names as proof exist, and links lead somewhere.
+// Package docs holds the documentation to the tree: tests that a page names as proof exist, and links lead somewhere.
 package docs
