@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,5 +111,3 @@ func (r *Reconciler) learn(ctx context.Context, set *kruisev1alpha1.CloneSet, m 
 	}
 	return nil
 }
-
-func labelSet(l map[string]string) labels.Set { return labels.Set(l) }

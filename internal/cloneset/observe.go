@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -96,7 +97,7 @@ func (r *Reconciler) orphans(ctx context.Context, set *kruisev1alpha1.CloneSet) 
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(candidate appsv1.ControllerRevision) bool {
-		return !selector.Matches(labelSet(candidate.Labels)) || candidate.DeletionTimestamp != nil
+		return !selector.Matches(labels.Set(candidate.Labels)) || candidate.DeletionTimestamp != nil
 	})
 	if len(found) == 0 {
 		return nil, nil

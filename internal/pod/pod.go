@@ -5,13 +5,13 @@ package pod
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/revision"
 )
 
 // IsTerminating reports whether the pod's deletion has been accepted.
@@ -38,20 +38,15 @@ func Lifecycle(p *corev1.Pod) kruisev1alpha1.LifecycleState {
 // RevisionHash returns the hash of the revision that the pod carries, or "" if
 // it carries none.
 func RevisionHash(p *corev1.Pod) string {
-	return Hash(p.Labels[kruisev1alpha1.LabelRevision])
+	return revision.HashOf(p.Labels[kruisev1alpha1.LabelRevision])
 }
 
-// Hash returns the hash part of a revision's name: what follows the last
-// hyphen, or all of it. Labels hold names with and without the workload's
-// name in front, so only this part may be compared.
-func Hash(revision string) string {
-	return revision[strings.LastIndex(revision, "-")+1:]
-}
-
-// HasRevision reports whether the pod carries the revision of that name.
-func HasRevision(p *corev1.Pod, revision string) bool {
+// HasRevision reports whether the pod carries the revision of that name. Labels
+// hold names with and without the workload's name in front, so only the hash
+// part is compared.
+func HasRevision(p *corev1.Pod, name string) bool {
 	hash := RevisionHash(p)
-	return hash != "" && hash == Hash(revision)
+	return hash != "" && hash == revision.HashOf(name)
 }
 
 // HasGate reports whether the pod has a readiness gate of that type.

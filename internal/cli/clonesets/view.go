@@ -144,7 +144,7 @@ func (v *View) count(r Revision, p Pod) {
 
 // revisions groups the set's pods by the revision that they carry.
 func revisions(s Snapshot, now time.Time) []Revision {
-	update, current := pod.Hash(s.Set.Status.UpdateRevision), pod.Hash(s.Set.Status.CurrentRevision)
+	update, current := revision.HashOf(s.Set.Status.UpdateRevision), revision.HashOf(s.Set.Status.CurrentRevision)
 	byHash := map[string]*Revision{}
 	get := func(hash string) *Revision {
 		if byHash[hash] == nil {
@@ -159,7 +159,7 @@ func revisions(s Snapshot, now time.Time) []Revision {
 		}
 	}
 	for _, object := range s.Revisions {
-		hash := pod.Hash(object.Name)
+		hash := revision.HashOf(object.Name)
 		if !pod.IsControlledBy(object, s.Set.UID) || (byHash[hash] == nil && hash != update && hash != current) {
 			continue
 		}

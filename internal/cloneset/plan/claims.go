@@ -376,21 +376,6 @@ func lacking(spec *corev1.PodSpec, volumes []corev1.Volume) (container, volume s
 	return "", ""
 }
 
-// trim removes names from podsToDelete that are no active pods, at least not any more.
-func (p *pass) trim() {
-	named := p.world.Set.Spec.ScaleStrategy.PodsToDelete
-	kept := slices.DeleteFunc(slices.Clone(named), func(name string) bool {
-		unseen := p.world.Unseen[name]
-		return !slices.ContainsFunc(p.plan.Members, func(m Member) bool { return m.Pod.Name == name }) &&
-			(unseen == nil || !pod.IsActive(unseen) || !pod.IsControlledBy(unseen, p.world.Set.UID))
-	})
-	if len(kept) < len(named) {
-		p.plan.Steps = append(p.plan.Steps, step.TrimPodsToDelete{
-			Because: "what it names besides are no active pods", Target: step.On(p.world.Set), Keep: kept,
-		})
-	}
-}
-
 // hasClaim tells whether a claim that a pod with the id would need is there or cannot be had.
 func (p *pass) hasClaim(id string) bool {
 	for _, t := range claimTemplates(p.world.Set) {

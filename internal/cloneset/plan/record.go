@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
 )
@@ -85,48 +83,6 @@ func (p *pass) claimHash() map[string]string {
 		return nil // a missing hash counts as equal to every other
 	}
 	return map[string]string{kruisev1alpha1.AnnotationClaimTemplateHash: hash}
-}
-
-// tidy forgets history, finished pods and names of pods that are gone. It runs in every pass and holds nothing up.
-func (p *pass) tidy() {
-	p.removeFinished()
-	live := []string{p.updateRevision.Hash, p.currentRevision.Hash}
-	for _, m := range p.plan.Members {
-		live = append(live, pod.RevisionHash(m.Pod))
-	}
-	limit := int(ptr.Deref(p.world.Set.Spec.RevisionHistoryLimit, 10))
-	for _, old := range revision.Expired(p.world.Revisions, live, limit) {
-		p.plan.Steps = append(p.plan.Steps, step.ForgetRevision{
-			Because: step.Because(fmt.Sprintf("no pod carries it and only %d earlier revisions are kept", limit)), Target: step.On(old.Object),
-		})
-	}
-	p.trim()
-}
-
-// finishedKept is how many finished pods stay for people to look at.
-const finishedKept = 10
-
-func (p *pass) removeFinished() {
-	finished := slices.Clone(p.world.Pods)
-	finished = slices.DeleteFunc(finished, func(candidate *corev1.Pod) bool {
-		if !pod.IsFinished(candidate) || pod.IsTerminating(candidate) || !p.selects(candidate) {
-			return true
-		}
-		if p.keepsClaims(candidate) {
-			p.plan.Steps = append(p.plan.Steps, step.DeletePod{
-				Because: "it has finished and is in the way of its claims", Target: step.On(candidate), Cause: step.CleanUp,
-			})
-			return true
-		}
-		return false
-	})
-	slices.SortFunc(finished, func(a, b *corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	for _, old := range finished[min(finishedKept, len(finished)):] {
-		p.plan.Steps = append(p.plan.Steps, step.DeletePod{
-			Because: step.Because(fmt.Sprintf("it has finished, and only the %d newest finished pods are kept", finishedKept)),
-			Target:  step.On(old), Cause: step.CleanUp,
-		})
-	}
 }
 
 func ownerReference(set *kruisev1alpha1.CloneSet) metav1.OwnerReference {

@@ -27,7 +27,6 @@ func (p *pass) update() {
 		SameRevision: p.currentRevision.Hash == p.updateRevision.Hash,
 	})
 	strategy := &p.world.Set.Spec.UpdateStrategy
-	candidates := p.candidates()
 	switch {
 	case strategy.Paused:
 		if s.Wish > 0 {
@@ -37,15 +36,16 @@ func (p *pass) update() {
 	case p.repairResizes(s.Cap):
 		return
 	case s.Wish <= 0:
-		p.callOff(candidates)
+		p.callOff(p.candidates())
 		return
 	case strategy.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
-		p.callOff(candidates)
+		p.callOff(p.candidates())
 		p.hold(fmt.Sprintf("%d pods are updated when somebody deletes them (updateStrategy.type is OnDelete)", s.Wish))
 		return
 	}
 	unavailable, onTarget := p.unavailable()
 	allowance := budget.NewAllowance(s, unavailable, onTarget)
+	candidates := p.candidates()
 	for i, m := range candidates {
 		switch stop := allowance.Refuses(m.Available); stop {
 		case budget.NotStopped:

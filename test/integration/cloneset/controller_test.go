@@ -18,6 +18,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -64,7 +65,7 @@ func TestASetFromAClientThatSetsNoDefaultsWorks(t *testing.T) {
 	p := podsOf(t, ns)[0]
 	set := get(t, ns, "web")
 	want := map[string]string{
-		"app": "web", kruisev1alpha1.LabelRevision: set.Status.UpdateRevision, kruisev1alpha1.LabelPodTemplateHash: pod.Hash(set.Status.UpdateRevision),
+		"app": "web", kruisev1alpha1.LabelRevision: set.Status.UpdateRevision, kruisev1alpha1.LabelPodTemplateHash: revision.HashOf(set.Status.UpdateRevision),
 		kruisev1alpha1.LabelInstanceID: strings.TrimPrefix(p.Name, "web-"), kruisev1alpha1.LabelLifecycleState: string(kruisev1alpha1.LifecycleNormal),
 	}
 	if diff := cmp.Diff(want, p.Labels); diff != "" {
