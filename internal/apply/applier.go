@@ -41,7 +41,7 @@ func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
 // Outcome is what became of one step.
 type Outcome struct {
 	Step step.Step
-	// Err is nil when the step was taken.
+	// Err is nil when the step was taken. Its text is short enough to be shown to people; what it wraps is whole.
 	Err error
 }
 
@@ -165,12 +165,13 @@ func (a *Applier) take(ctx context.Context, owner types.UID, s step.Step) Outcom
 	switch {
 	case err == nil:
 		logger.Info("step taken")
+		return Outcome{Step: s}
 	case IsConflict(err):
 		logger.V(1).Info("step refused, the view was old", "answer", err.Error())
 	default:
 		logger.Info("step failed", "error", err.Error())
 	}
-	return Outcome{Step: s, Err: err}
+	return Outcome{Step: s, Err: brief{err}}
 }
 
 func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error {

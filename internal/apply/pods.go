@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -150,7 +151,8 @@ func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target,
 // from Kubernetes 1.36 on look at that themselves; they say it in words only, and a refusal for another reason,
 // such as a quota, must not be taken for it: a new pod would not get through either.
 func IsInfeasible(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "didn't have enough allocatable resources")
+	var answer apierrors.APIStatus
+	return apierrors.IsForbidden(err) && errors.As(err, &answer) && strings.Contains(answer.Status().Message, "didn't have enough allocatable resources")
 }
 
 // changePod writes conditions, then resizes, then patches. Each write is conditional on the very version that
