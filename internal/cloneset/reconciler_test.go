@@ -337,3 +337,36 @@ func TestWritesPerPod(t *testing.T) {
 		})
 	}
 }
+
+// What other programs and people read in the conditions of a pod while it is updated, and afterwards.
+func TestTheGateSaysWhyItIsClosed(t *testing.T) {
+	r := enter(t, inPlace(1))
+	r.settle()
+	said := func() map[corev1.PodConditionType]string {
+		texts := map[corev1.PodConditionType]string{}
+		for _, c := range r.pods()[0].Status.Conditions {
+			texts[c.Type] = string(c.Status) + " " + c.Reason
+		}
+		return texts
+	}
+	open := map[corev1.PodConditionType]string{kruisev1alpha1.ConditionInPlaceUpdateReady: "True ", corev1.ContainersReady: "True ", corev1.PodReady: "True "}
+	if diff := cmp.Diff(open, said()); diff != "" {
+		t.Errorf("a new pod (-want +got):\n%s", diff)
+	}
+	r.edit(image(v2))
+	for range 2 { // the first look records the template
+		if err := r.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := map[corev1.PodConditionType]string{
+		kruisev1alpha1.ConditionInPlaceUpdateReady: "False StartInPlaceUpdate", corev1.ContainersReady: "True ", corev1.PodReady: "False ReadinessGatesNotReady",
+	}
+	if diff := cmp.Diff(closed, said()); diff != "" {
+		t.Errorf("in the update (-want +got):\n%s", diff)
+	}
+	r.settle()
+	if diff := cmp.Diff(open, said()); diff != "" {
+		t.Errorf("after the update (-want +got):\n%s", diff)
+	}
+}

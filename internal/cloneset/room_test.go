@@ -136,7 +136,7 @@ func (r *room) run(p *corev1.Pod, ready corev1.ConditionStatus) {
 			c = conditionOf(p, kind)
 		}
 		if c.Status != ready {
-			c.Status, c.LastTransitionTime = ready, metav1.NewTime(r.clock.Now())
+			c.Status, c.Reason, c.Message, c.LastTransitionTime = ready, "", "", metav1.NewTime(r.clock.Now())
 		}
 	}
 }
