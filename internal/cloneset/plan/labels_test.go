@@ -3,15 +3,19 @@
 package plan_test
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/builders"
 )
 
 func TestThePodTemplateHashIsThatOfThePodsOwnRevision(t *testing.T) {
@@ -55,6 +59,42 @@ func TestEveryStateIsStampedWithItsTime(t *testing.T) {
 		}
 		if got := patch.Annotations[kruisev1alpha1.AnnotationLifecycleTimestamp]; patch.Labels[kruisev1alpha1.LabelLifecycleState] == nil || got == nil || *got != want {
 			t.Errorf("%s: the patch is %+v, want the time %s", sentence, patch, want)
+		}
+	}
+}
+
+// Nothing is put on a pod but what the template has and what the API says about pods, for every type of update.
+func TestANewPodIsItsTemplateAndSaysWhereItBelongs(t *testing.T) {
+	for _, kind := range []kruisev1alpha1.CloneSetUpdateStrategyType{"", kruisev1alpha1.ReCreateCloneSetUpdateStrategyType, kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType} {
+		s := sceneOf(inPlace(1).Type(kind).With(func(s *kruisev1alpha1.CloneSet) {
+			template := &s.Spec.Template
+			template.Annotations, template.Finalizers = map[string]string{"note": "x"}, []string{"example.com/drain"}
+			template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/balanced"}}
+			s.Annotations = map[string]string{"of": "the set only"}
+		}), v1)
+		created := plan.Next(s.world, now).Steps[0].(step.CreatePod).Pod
+		r, id := s.world.Revisions[0], created.Name[len("web-"):]
+		want := metav1.ObjectMeta{
+			Namespace: builders.Namespace, Name: "web-" + id, Finalizers: []string{"example.com/drain"},
+			Labels: map[string]string{
+				"app": "web", kruisev1alpha1.LabelRevision: r.Name, kruisev1alpha1.LabelPodTemplateHash: r.Hash,
+				kruisev1alpha1.LabelInstanceID: id, kruisev1alpha1.LabelLifecycleState: "Normal",
+			},
+			Annotations: map[string]string{"note": "x", kruisev1alpha1.AnnotationLifecycleTimestamp: "2026-01-01T01:00:00Z"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web", UID: "web-uid", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+			}},
+		}
+		if diff := cmp.Diff(want, created.ObjectMeta); diff != "" {
+			t.Errorf("%q: metadata (-want +got):\n%s", kind, diff)
+		}
+		if !regexp.MustCompile("^[bcdfghjklmnpqrstvwxz2456789]{5}$").MatchString(id) {
+			t.Errorf("%q: the id is %q", kind, id)
+		}
+		spec := s.set.Spec.Template.Spec.DeepCopy()
+		spec.ReadinessGates = append(spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "InPlaceUpdateReady"})
+		if diff := cmp.Diff(*spec, created.Spec); diff != "" {
+			t.Errorf("%q: spec (-want +got):\n%s", kind, diff)
 		}
 	}
 }
