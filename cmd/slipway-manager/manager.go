@@ -75,6 +75,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
+		PprofBindAddress:              o.pprofAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionNamespace:       o.leaseNamespace,
 		LeaderElectionID:              o.leaseName,
