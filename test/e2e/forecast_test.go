@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,6 +72,9 @@ func forecasts() []*forecast {
 	scale := func(n int32) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
 		return func(set *kruisev1alpha1.CloneSet, _ []*corev1.Pod) { set.Spec.Replicas = ptr.To(n) }
 	}
+	both := func(one, two func(*kruisev1alpha1.CloneSet, []*corev1.Pod)) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
+		return func(set *kruisev1alpha1.CloneSet, pods []*corev1.Pod) { one(set, pods); two(set, pods) }
+	}
 	return []*forecast{
 		{set: builders.CloneSet("in-place").Replicas(4).InPlace().MaxUnavailable("2"), edit: next,
 			fates: map[string]int{inPlace: 4}, least: 2},
@@ -95,6 +99,17 @@ func forecasts() []*forecast {
 			fates: map[string]int{deleted: 2, left: 2}, created: 2, least: 3},
 		{set: builders.CloneSet("weights").Replicas(4).InPlace().MaxUnavailable("1").With(weights), prepare: tiers("", "low", "high", ""), edit: next,
 			fates: map[string]int{inPlace: 4}, least: 3, first: []int{2, 1}},
+		{set: builders.CloneSet("order").Replicas(4).InPlace().MaxUnavailable("1").With(ordered), prepare: tiers("t-2", "t-10", "t-1", "t-7"), edit: next,
+			fates: map[string]int{inPlace: 4}, least: 3, first: []int{1, 3, 0, 2}},
+		{set: builders.CloneSet("scatter").Replicas(5).InPlace().MaxUnavailable("1").With(scattered), prepare: tiers("a", "a", "", "", ""), edit: next,
+			fates: map[string]int{inPlace: 5}, least: 4},
+		{set: builders.CloneSet("grace").Replicas(2).InPlace().MaxUnavailable("1").Grace(1), edit: next,
+			fates: map[string]int{inPlace: 2}, least: 1},
+		{set: builders.CloneSet("resize").Replicas(2).InPlace().MaxUnavailable("1").With(request("100m")),
+			edit:  func(set *kruisev1alpha1.CloneSet, _ []*corev1.Pod) { request("200m")(set) },
+			fates: map[string]int{inPlace: 2}, least: 2},
+		{set: builders.CloneSet("claims").Replicas(2).MaxUnavailable("1").Claim("data"), edit: next,
+			fates: map[string]int{recreated: 2}, created: 2, least: 1},
 		{set: builders.CloneSet("roll-back").Replicas(3).InPlace().MaxUnavailable("1"),
 			prepare: func(set *kruisev1alpha1.CloneSet, _ []*corev1.Pod) { release(set, "v2") },
 			fates:   map[string]int{inPlace: 3}, least: 2},
@@ -103,6 +118,11 @@ func forecasts() []*forecast {
 			fates: map[string]int{inPlace: 3}, least: 3},
 		{set: builders.CloneSet("scale-out").Replicas(2), edit: scale(5),
 			fates: map[string]int{left: 2}, created: 3, least: 2},
+		// New pods have the new version at once, and must be available before the old ones may change.
+		{set: builders.CloneSet("scale-out-and-release").Replicas(2).InPlace().MaxUnavailable("1"), edit: both(next, scale(4)),
+			fates: map[string]int{inPlace: 2}, created: 2, least: 2},
+		{set: builders.CloneSet("scale-in-and-release").Replicas(4).InPlace().MaxUnavailable("1"), edit: both(next, scale(2)),
+			fates: map[string]int{deleted: 2, inPlace: 2}, least: 1},
 		{set: builders.CloneSet("paused").Replicas(2).InPlace().Paused(), edit: next,
 			fates: map[string]int{left: 2}, least: 2, refused: true},
 		{set: builders.CloneSet("unchanged").Replicas(2), unchanged: true,
@@ -313,6 +333,22 @@ func weights(set *kruisev1alpha1.CloneSet) {
 	}
 	set.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{
 		WeightPriority: []kruisev1alpha1.UpdatePriorityWeightTerm{term("low", 10), term("high", 50)},
+	}
+}
+
+func ordered(set *kruisev1alpha1.CloneSet) {
+	set.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{
+		OrderPriority: []kruisev1alpha1.UpdatePriorityOrderTerm{{OrderedKey: "tier"}},
+	}
+}
+
+func scattered(set *kruisev1alpha1.CloneSet) {
+	set.Spec.UpdateStrategy.ScatterStrategy = kruisev1alpha1.UpdateScatterStrategy{{Key: "tier", Value: "a"}}
+}
+
+func request(cpu string) func(*kruisev1alpha1.CloneSet) {
+	return func(set *kruisev1alpha1.CloneSet) {
+		set.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
 	}
 }
 

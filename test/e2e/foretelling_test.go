@@ -46,7 +46,7 @@ type foretelling struct {
 
 type count struct{ Total int }
 
-// action happens to a pod if it has an order.
+// action is what happens to a pod, or to another object when it has no order.
 type action struct {
 	Order                 int
 	Object, Verb, To, Why string
@@ -73,6 +73,7 @@ func plan(files ...string) foretelling {
 	told := foretelling{}
 	if len(printed.Items) > 0 {
 		told = printed.Items[0]
+		told.keepBeginnings()
 	}
 	told.status, told.errors = cmd.ProcessState.ExitCode(), errs.String()
 	return told
@@ -132,16 +133,29 @@ func (t *foretelling) course(names []string) course {
 	return c.finish()
 }
 
+// ofPods are all actions, in order.
 func (t *foretelling) ofPods() []action {
 	var all []action
 	for _, moment := range t.Moments {
-		for _, a := range moment.Actions {
-			if a.Order > 0 {
-				all = append(all, a)
+		all = append(all, moment.Actions...)
+	}
+	return all
+}
+
+// keepBeginnings leaves what begins something with a pod, which is what the audit log is compared by: nothing about other
+// objects, and of an update with a grace period only that the pod leaves service.
+func (t *foretelling) keepBeginnings() {
+	for i := range t.Moments {
+		moment := &t.Moments[i]
+		moment.Actions = slices.DeleteFunc(moment.Actions, func(a action) bool {
+			return a.Order == 0 || a.Verb == "update in place after its grace period"
+		})
+		for j := range moment.Actions {
+			if a := &moment.Actions[j]; a.Verb == "drain" {
+				a.Verb = inPlace
 			}
 		}
 	}
-	return all
 }
 
 // touched are the pods that something is done to, in order.
@@ -268,20 +282,15 @@ func (t *foretelling) outOfOrder(deeds []deed, names []string) (wrong []string) 
 	var happened, foretold []string
 	moments := map[string]int{}
 	for i, moment := range t.Moments {
-		pods := 0
 		for _, a := range moment.Actions {
-			switch {
-			case a.Order == 0:
-				continue
-			case a.Verb == "create":
+			if a.Verb == "create" {
 				foretold = append(foretold, "a new pod")
-			default:
-				foretold = append(foretold, a.Object)
-				moments[a.Object] = i
+				continue
 			}
-			pods++
+			foretold = append(foretold, a.Object)
+			moments[a.Object] = i
 		}
-		single = single && pods <= 1
+		single = single && len(moment.Actions) <= 1
 	}
 	latest := 0
 	for _, d := range deeds {
