@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -43,9 +39,8 @@ type forecast struct {
 	// unborn: it is not applied first.
 	unborn bool
 	// prepare is done when the set has settled, before anybody plans.
-	prepare func(set *kruisev1alpha1.CloneSet, pods []*corev1.Pod)
-	// edit changes the manifest. pods are those that there are, by name.
-	edit func(set *kruisev1alpha1.CloneSet, pods []*corev1.Pod)
+	prepare edit
+	edit    edit
 	// unchanged: the exit status is 0, else 2.
 	unchanged bool
 	// fates counts the pods of the beginning by what becomes of them. created is how many pods are new.
@@ -60,21 +55,8 @@ type forecast struct {
 	refused bool
 }
 
-// forecasts are all run at the same time, in one namespace.
-func forecasts() []*forecast {
-	template := func(change func(*corev1.PodTemplateSpec)) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-		return func(set *kruisev1alpha1.CloneSet, _ []*corev1.Pod) { change(&set.Spec.Template) }
-	}
-	next := template(func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = image("v2") })
-	variable := template(func(t *corev1.PodTemplateSpec) {
-		t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "MODE", Value: "new"}}
-	})
-	scale := func(n int32) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-		return func(set *kruisev1alpha1.CloneSet, _ []*corev1.Pod) { set.Spec.Replicas = ptr.To(n) }
-	}
-	both := func(one, two func(*kruisev1alpha1.CloneSet, []*corev1.Pod)) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-		return func(set *kruisev1alpha1.CloneSet, pods []*corev1.Pod) { one(set, pods); two(set, pods) }
-	}
+// releases change the template.
+func releases() []*forecast {
 	return []*forecast{
 		{set: builders.CloneSet("in-place").Replicas(4).InPlace().MaxUnavailable("2"), edit: next,
 			fates: map[string]int{inPlace: 4}, least: 2},
@@ -91,12 +73,6 @@ func forecasts() []*forecast {
 			fates: map[string]int{recreated: 3}, created: 3, least: 2, forces: "spec.containers[app].env"},
 		{set: builders.CloneSet("in-place-only").Replicas(3).Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), edit: variable,
 			fates: map[string]int{left: 3}, least: 3, forces: "spec.containers[app].env", refused: true},
-		{set: builders.CloneSet("deletion-cost").Replicas(4), prepare: costs("", "-5", "", "-10"), edit: scale(2),
-			fates: map[string]int{deleted: 2, left: 2}, least: 2},
-		{set: builders.CloneSet("zones").Replicas(4).With(spread), prepare: zones("a", "b", "b", "b"), edit: scale(3),
-			fates: map[string]int{deleted: 1, left: 3}, least: 3},
-		{set: builders.CloneSet("chosen").Replicas(4).MaxUnavailable("1"), edit: choose(2, 0),
-			fates: map[string]int{deleted: 2, left: 2}, created: 2, least: 3},
 		{set: builders.CloneSet("weights").Replicas(4).InPlace().MaxUnavailable("1").With(weights), prepare: tiers("", "low", "high", ""), edit: next,
 			fates: map[string]int{inPlace: 4}, least: 3, first: []int{2, 1}},
 		{set: builders.CloneSet("order").Replicas(4).InPlace().MaxUnavailable("1").With(ordered), prepare: tiers("t-2", "t-10", "t-1", "t-7"), edit: next,
@@ -116,13 +92,25 @@ func forecasts() []*forecast {
 		{set: builders.CloneSet("labels").Replicas(3).InPlace().MaxUnavailable("1"),
 			edit:  template(func(t *corev1.PodTemplateSpec) { t.Labels["tier"] = "front" }),
 			fates: map[string]int{inPlace: 3}, least: 3},
-		{set: builders.CloneSet("scale-out").Replicas(2), edit: scale(5),
-			fates: map[string]int{left: 2}, created: 3, least: 2},
 		// New pods have the new version at once, and must be available before the old ones may change.
 		{set: builders.CloneSet("scale-out-and-release").Replicas(2).InPlace().MaxUnavailable("1"), edit: both(next, scale(4)),
 			fates: map[string]int{inPlace: 2}, created: 2, least: 2},
 		{set: builders.CloneSet("scale-in-and-release").Replicas(4).InPlace().MaxUnavailable("1"), edit: both(next, scale(2)),
 			fates: map[string]int{deleted: 2, inPlace: 2}, least: 1},
+	}
+}
+
+// others change the number of pods, or nothing yet.
+func others() []*forecast {
+	return []*forecast{
+		{set: builders.CloneSet("deletion-cost").Replicas(4), prepare: costs("", "-5", "", "-10"), edit: scale(2),
+			fates: map[string]int{deleted: 2, left: 2}, least: 2},
+		{set: builders.CloneSet("zones").Replicas(4).With(spread), prepare: zones("a", "b", "b", "b"), edit: scale(3),
+			fates: map[string]int{deleted: 1, left: 3}, least: 3},
+		{set: builders.CloneSet("chosen").Replicas(4).MaxUnavailable("1"), edit: choose(2, 0),
+			fates: map[string]int{deleted: 2, left: 2}, created: 2, least: 3},
+		{set: builders.CloneSet("scale-out").Replicas(2), edit: scale(5),
+			fates: map[string]int{left: 2}, created: 3, least: 2},
 		{set: builders.CloneSet("paused").Replicas(2).InPlace().Paused(), edit: next,
 			fates: map[string]int{left: 2}, least: 2, refused: true},
 		{set: builders.CloneSet("unchanged").Replicas(2), unchanged: true,
@@ -134,7 +122,7 @@ func forecasts() []*forecast {
 
 var _ = Describe("A plan", func() {
 	It("is what the manager then does, pod by pod, for many kinds of changes", func() {
-		all := forecasts()
+		all := slices.Concat(releases(), others()) // at the same time, in one namespace
 		dir := GinkgoT().TempDir()
 		before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
 		for _, f := range all {
@@ -298,95 +286,4 @@ func (f *forecast) said(set *kruisev1alpha1.CloneSet) []string {
 	}
 	_, why, _ := strings.Cut(condition(set).Message, "; ")
 	return strings.Split(why, "; ")
-}
-
-// costs gives pods deletion costs, by their index.
-func costs(all ...string) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-	return func(_ *kruisev1alpha1.CloneSet, pods []*corev1.Pod) {
-		for i, cost := range all {
-			if cost != "" {
-				patchPod(pods[i], func(p *corev1.Pod) {
-					p.Annotations = maps.Clone(p.Annotations)
-					p.Annotations[kruisev1alpha1.AnnotationPodDeletionCost] = cost
-				})
-			}
-		}
-	}
-}
-
-// tiers gives pods a label that weights may be tied to, by their index.
-func tiers(all ...string) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-	return func(_ *kruisev1alpha1.CloneSet, pods []*corev1.Pod) {
-		for i, tier := range all {
-			if tier != "" {
-				patchPod(pods[i], func(p *corev1.Pod) { p.Labels["tier"] = tier })
-			}
-		}
-	}
-}
-
-func weights(set *kruisev1alpha1.CloneSet) {
-	term := func(tier string, weight int32) kruisev1alpha1.UpdatePriorityWeightTerm {
-		return kruisev1alpha1.UpdatePriorityWeightTerm{
-			Weight: weight, MatchSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": tier}},
-		}
-	}
-	set.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{
-		WeightPriority: []kruisev1alpha1.UpdatePriorityWeightTerm{term("low", 10), term("high", 50)},
-	}
-}
-
-func ordered(set *kruisev1alpha1.CloneSet) {
-	set.Spec.UpdateStrategy.PriorityStrategy = &kruisev1alpha1.UpdatePriorityStrategy{
-		OrderPriority: []kruisev1alpha1.UpdatePriorityOrderTerm{{OrderedKey: "tier"}},
-	}
-}
-
-func scattered(set *kruisev1alpha1.CloneSet) {
-	set.Spec.UpdateStrategy.ScatterStrategy = kruisev1alpha1.UpdateScatterStrategy{{Key: "tier", Value: "a"}}
-}
-
-func request(cpu string) func(*kruisev1alpha1.CloneSet) {
-	return func(set *kruisev1alpha1.CloneSet) {
-		set.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
-	}
-}
-
-// zoneLabel is where the nodes of a spec have their zone, which they do not have from the beginning.
-const zoneLabel = "e2e.test/zone"
-
-// spread asks for pods in all zones, and for each on a node of its own. No node has a zone when the pods come.
-func spread(set *kruisev1alpha1.CloneSet) {
-	over := func(key string, otherwise corev1.UnsatisfiableConstraintAction) corev1.TopologySpreadConstraint {
-		return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: otherwise, LabelSelector: set.Spec.Selector.DeepCopy()}
-	}
-	set.Spec.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
-		over(zoneLabel, corev1.ScheduleAnyway), over(corev1.LabelHostname, corev1.DoNotSchedule),
-	}
-}
-
-// zones puts the nodes of pods into zones, by the index of the pods.
-func zones(all ...string) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-	return func(_ *kruisev1alpha1.CloneSet, pods []*corev1.Pod) {
-		for i, zone := range all {
-			label := func(how func(*corev1.Node)) {
-				node := &corev1.Node{}
-				Expect(cluster.Get(testCtx, client.ObjectKey{Name: pods[i].Spec.NodeName}, node)).To(Succeed())
-				labelled := node.DeepCopy()
-				how(labelled)
-				Expect(cluster.Patch(testCtx, labelled, client.MergeFrom(node))).To(Succeed())
-			}
-			label(func(n *corev1.Node) { n.Labels[zoneLabel] = zone })
-			DeferCleanup(label, func(n *corev1.Node) { delete(n.Labels, zoneLabel) })
-		}
-	}
-}
-
-// choose names pods to delete, by their index.
-func choose(indices ...int) func(*kruisev1alpha1.CloneSet, []*corev1.Pod) {
-	return func(set *kruisev1alpha1.CloneSet, pods []*corev1.Pod) {
-		for _, i := range indices {
-			set.Spec.ScaleStrategy.PodsToDelete = append(set.Spec.ScaleStrategy.PodsToDelete, pods[i].Name)
-		}
-	}
 }
