@@ -32,8 +32,9 @@ type Options struct {
 	Nodes *nodes.Settings
 	// Executable is the localcluster program, which Up runs as `localcluster nodes` ("": this program).
 	Executable string
-	// AuditReads has the audit log tell reads too, without objects. It takes effect when the plane is started.
-	AuditReads bool
+	// CountRequests has the audit log tell of every request, reads too, and hold no objects: whoever counts requests does
+	// not want to measure what their objects cost the log. It takes effect when the plane is started.
+	CountRequests bool
 	// Out receives progress lines for people.
 	Out io.Writer
 }
@@ -149,7 +150,7 @@ func startAll(ctx context.Context, files layout, options Options, earlier *recor
 	if err := makeCertificates(files, time.Now()); err != nil {
 		return err
 	}
-	if err := writeConfiguration(files, rec.Ports, options.AuditReads); err != nil {
+	if err := writeConfiguration(files, rec.Ports, options.CountRequests); err != nil {
 		return err
 	}
 	fmt.Fprintln(options.Out, "starting the control plane")

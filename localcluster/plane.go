@@ -137,16 +137,15 @@ func schedulerArgs(files layout, ports map[string]int) []string {
 
 // The audit log is how releases are judged: it holds every write of the objects that a release consists of,
 // with the object, and every other write without. Leases and events would only fill it; so would reads, unless
-// somebody asks for them.
-func auditPolicy(reads bool) string {
-	level := "None"
-	if reads {
-		level = "Metadata"
+// somebody counts requests.
+func auditPolicy(countRequests bool) string {
+	if countRequests {
+		return auditHead + "- level: Metadata\n"
 	}
-	return fmt.Sprintf(auditRules, level)
+	return auditHead + auditOfReleases
 }
 
-const auditRules = `apiVersion: audit.k8s.io/v1
+const auditHead = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 omitManagedFields: true
@@ -160,7 +159,9 @@ rules:
   - {group: coordination.k8s.io, resources: [leases]}
   - {group: authentication.k8s.io}
   - {group: authorization.k8s.io}
-- level: %s
+`
+
+const auditOfReleases = `- level: None
   verbs: [get, list, watch]
 - level: RequestResponse
   resources:
@@ -183,9 +184,9 @@ clientConnection:
 }
 
 // writeConfiguration writes everything that the components read, for these ports.
-func writeConfiguration(files layout, ports map[string]int, auditReads bool) error {
+func writeConfiguration(files layout, ports map[string]int, countRequests bool) error {
 	for path, content := range map[string]string{
-		files.conf("audit-policy.yaml"): auditPolicy(auditReads),
+		files.conf("audit-policy.yaml"): auditPolicy(countRequests),
 		files.conf("scheduler.yaml"):    schedulerConfig(files),
 	} {
 		if err := writeSecret(path, []byte(content)); err != nil {

@@ -47,6 +47,7 @@ type options struct {
 
 	metricsAddress string
 	healthAddress  string
+	pprofAddress   string
 	logFormat      string
 	logLevel       string
 }
@@ -64,6 +65,7 @@ func defaultOptions() *options {
 		retryPeriod:      2 * time.Second,
 		metricsAddress:   ":8080",
 		healthAddress:    ":8081",
+		pprofAddress:     "0",
 		logFormat:        "text",
 		logLevel:         "info",
 	}
@@ -101,6 +103,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"address of the metrics endpoint, /metrics; 0 turns it off")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", o.healthAddress,
 		"address of the probes, /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", o.pprofAddress,
+		"address of Go's profiles, /debug/pprof; 0 turns them off. They tell about the memory of the program: bind to 127.0.0.1")
 	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "text or json")
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "error, warn, info or debug")
 }

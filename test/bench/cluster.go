@@ -104,7 +104,7 @@ func up(ctx context.Context, o *options, root string, pods int, out io.Writer) e
 	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+pods*11/10/podsPerNode)
 	settings.StartDelay, settings.RestartDelay = o.nodeDelay, o.nodeDelay
 	err := localcluster.Up(ctx, localcluster.Options{
-		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), AuditReads: true, Out: out,
+		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), CountRequests: true, Out: out,
 	})
 	if err != nil {
 		return fmt.Errorf("starting a cluster: %w", err)

@@ -27,7 +27,8 @@ type Model struct {
 	InitDelay time.Duration
 	// ReadyDelay is the time from the start of a container until it is ready.
 	ReadyDelay time.Duration
-	// RestartDelay is the time between the stop of a container and the start of its successor.
+	// RestartDelay is the time between the stop of a container and the start of its successor. When it is 0, a container
+	// whose image changes is never reported as stopped.
 	RestartDelay time.Duration
 	// ResizeDelay is how long a resize without restart takes.
 	ResizeDelay time.Duration

@@ -127,7 +127,10 @@ func checkContainers(t *rapid.T, w *world, before *corev1.PodStatus) {
 			t.Fatalf("container %s: restarts went from %d to %d with ids %q and %q", now.Name, old.RestartCount, now.RestartCount, old.ContainerID, now.ContainerID)
 		}
 		if renewed && old.State.Running != nil {
-			t.Fatalf("container %s was replaced without being seen stopped", now.Name)
+			last := now.LastTerminationState.Terminated
+			if w.model.RestartDelay > 0 || last == nil || last.ContainerID != old.ContainerID {
+				t.Fatalf("container %s was replaced without being seen stopped", now.Name)
+			}
 		}
 		if now.Ready && (now.State.Running == nil || now.ContainerID == "" || now.ImageID != imageID(now.Image)) {
 			t.Fatalf("container %s is ready without running: %+v", now.Name, now)
