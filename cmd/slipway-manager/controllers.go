@@ -15,6 +15,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
 )
 
 // controllers are all that there are, by the name that --controllers takes.
@@ -33,7 +34,7 @@ func controllerNames() []string {
 }
 
 func setUpCloneSet(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	if err := cloneset.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
 	resize, err := offersResize(mgr.GetConfig(), mgr.GetHTTPClient())

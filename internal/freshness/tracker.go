@@ -87,7 +87,7 @@ func (t *Tracker) Forget(owner types.UID) {
 
 func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
 	now := t.clock.Now()
-	w.object, w.made, w.verify = emptyLike(object), now, now.Add(verifyEvery)
+	w.object, w.made, w.verify = EmptyLike(object), now, now.Add(verifyEvery)
 	k := key{kind: fmt.Sprintf("%T", object), name: client.ObjectKeyFromObject(object)}
 
 	t.mu.Lock()
@@ -139,7 +139,7 @@ func (t *Tracker) Unseen(ctx context.Context, owner types.UID) (wait time.Durati
 // settle finds out what became of a write of which nobody knows. It returns false when the API server
 // does not say; the question stays open then.
 func (w *write) settle(ctx context.Context, live client.Reader, name types.NamespacedName) bool {
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	switch err := live.Get(ctx, name, object); {
 	case apierrors.IsNotFound(err):
 		w.deleted = true // it was never created, or it is gone by now
@@ -156,7 +156,7 @@ func (w *write) settle(ctx context.Context, live client.Reader, name types.Names
 
 // shownBy tells whether the reader shows the write or something newer.
 func (w *write) shownBy(ctx context.Context, reader client.Reader, name types.NamespacedName) bool {
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	err := reader.Get(ctx, name, object, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -187,12 +187,12 @@ func (t *Tracker) expired(ctx context.Context, k key, w *write, now time.Time) b
 		return false
 	}
 	w.verify = now.Add(verifyEvery)
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	err := t.live.Get(ctx, k.name, object)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false // asked again later: the API server is not well, and acting now would not help
 	}
-	if gone := err != nil || object.GetUID() != w.uid; gone && !exists(ctx, t.cache, k.name, emptyLike(w.object)) {
+	if gone := err != nil || object.GetUID() != w.uid; gone && !exists(ctx, t.cache, k.name, EmptyLike(w.object)) {
 		return true
 	}
 	return now.Sub(w.made) >= t.timeout
