@@ -58,8 +58,12 @@ func (p *pass) update() {
 		}
 		update := p.asked.UpdateOf(m)
 		p.take(m.Pod, update)
-		if !update.Kept {
-			allowance.Spend(m.Available)
+		if update.Kept {
+			continue // it costs the others nothing
+		}
+		allowance.Spend(m.Available)
+		if update.Step != nil {
+			p.turns[m.Pod.UID] = 1 + i
 		}
 	}
 }
