@@ -14,6 +14,7 @@ import (
 
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -255,13 +256,13 @@ func (p *projection) count() {
 // available counts as the planner does.
 func (p *projection) available() Count {
 	var c Count
+	asked := member.Set{MinReadySeconds: p.world.Set.Spec.MinReadySeconds, Now: p.now}
 	for _, candidate := range p.world.Pods {
 		if !pod.IsActive(candidate) {
 			continue
 		}
 		c.Total++
-		progress, err := inplace.ProgressOf(candidate, p.now)
-		if (err != nil || progress.Finished || inplace.GateOpen(candidate)) && pod.IsAvailable(candidate, p.world.Set.Spec.MinReadySeconds, p.now) {
+		if asked.Judge(candidate).Available {
 			c.Available++
 		}
 	}
