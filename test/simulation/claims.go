@@ -25,6 +25,9 @@ const (
 // claimTemplates are what a user may want at one time.
 func (s *simulation) claimTemplates() []corev1.PersistentVolumeClaim {
 	names := [][]string{{"data"}, {"data"}, {"data", "log"}, {"log"}, nil}[s.random.IntN(5)]
+	if names == nil && s.about(Claiming, Together) {
+		names = []string{"data"}
+	}
 	var templates []corev1.PersistentVolumeClaim
 	for _, name := range names {
 		templates = append(templates, claimTemplate(name))

@@ -3,6 +3,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -147,6 +148,8 @@ func (p *projection) change(hash string) *Change {
 // take carries the steps of a plan out, and tells of those that people care about.
 func (p *projection) take(next plan.Plan) {
 	var actions []Action
+	next.Steps = slices.Clone(next.Steps)
+	slices.SortStableFunc(next.Steps, func(a, b step.Step) int { return cmp.Compare(step.StageOf(a), step.StageOf(b)) })
 	for _, s := range next.Steps {
 		if told, worth := p.tell(s, next); worth {
 			actions = append(actions, told)
