@@ -8,16 +8,24 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
 )
 
 // controllers are all that there are, by the name that --controllers takes.
-var controllers = map[string]func(context.Context, ctrl.Manager, *options) error{
-	"cloneset": setUpCloneSet,
+var controllers = map[string]controller{
+	"cloneset": {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
+}
+
+type controller struct {
+	// owner is the kind of objects that own the pods.
+	owner schema.GroupKind
+	setUp func(context.Context, ctrl.Manager, *options) error
 }
 
 func controllerNames() []string {

@@ -33,7 +33,7 @@ func run(ctx context.Context, o *options, enabled []string, logger logr.Logger) 
 		return err
 	}
 	for _, name := range enabled {
-		if err := controllers[name](ctx, mgr, o); err != nil {
+		if err := controllers[name].setUp(ctx, mgr, o); err != nil {
 			return fmt.Errorf("setting up the controller %s: %w", name, err)
 		}
 	}
@@ -72,6 +72,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 			DefaultNamespaces: namespaces(o.watchNamespaces),
 			// Nobody here reads them, and they are often half of an object.
 			DefaultTransform: cache.TransformStripManagedFields(),
+			NewInformer:      newInformer,
 		},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,

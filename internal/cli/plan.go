@@ -67,7 +67,7 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
   %[1]s plan -f web.yaml
 
   # The same without a cluster, against objects that were saved before
-  kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims -o yaml > live.yaml
+  kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims,nodes -o yaml > live.yaml
   %[1]s plan -f web.yaml --offline --live live.yaml
 
   # For programs
@@ -78,7 +78,7 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 	f := cmd.Flags()
 	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with CloneSets; - reads standard input; may be repeated")
 	f.BoolVar(&p.offline, "offline", false, "ask no cluster: plan from the manifest, and from --live if given")
-	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods and controllerrevisions")
+	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods, controllerrevisions, persistentvolumeclaims and nodes")
 	f.StringVarP(&p.output, "output", "o", "text", "text or json")
 	f.BoolVar(&p.showAll, "show-all", false, "name every pod and show every moment, also in long runs")
 	return cmd
@@ -170,7 +170,7 @@ func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (foreca
 	if !p.offline {
 		return p.foretellOnline(ctx, m)
 	}
-	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims}
+	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims, NodeLabels: p.dump.NodeLabels}
 	for _, set := range p.dump.Sets {
 		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
 			live.Set = set

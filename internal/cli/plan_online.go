@@ -54,6 +54,11 @@ func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (
 	if err != nil {
 		return forecast.Forecast{}, explain(err)
 	}
+	if live.Set != nil && forecast.UsesNodes(wanted) {
+		if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
+			return forecast.Forecast{}, explain(err)
+		}
+	}
 	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
 	if warning != "" {
 		f.Warnings = append(f.Warnings, warning)
@@ -79,6 +84,23 @@ func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) 
 		claims[i] = &list.Items[i]
 	}
 	return claims, nil
+}
+
+// nodeLabels are those of all nodes, by name. Without the right to list nodes there are none, and the forecast warns.
+func (p *planRelease) nodeLabels(ctx context.Context) (map[string]map[string]string, error) {
+	list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}}
+	err := p.client.List(ctx, &list)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	found := make(map[string]map[string]string, len(list.Items))
+	for i := range list.Items {
+		found[list.Items[i].Name] = list.Items[i].Labels
+	}
+	return found, nil
 }
 
 // asServed is the set as the API server would store it after `kubectl apply`. Without the right to ask it for that,

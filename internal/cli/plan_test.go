@@ -8,10 +8,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +29,12 @@ import (
 // livingSet is a set of two available pods at its only revision.
 func livingSet(t *testing.T) []client.Object {
 	t.Helper()
-	set := builders.CloneSet("web").Replicas(2).InPlace().MaxUnavailable("1").Build()
+	return living(t, builders.CloneSet("web").Replicas(2).InPlace().MaxUnavailable("1").Build(), "p1", "p2")
+}
+
+// living is the set with its only revision and available pods.
+func living(t *testing.T, set *kruisev1alpha1.CloneSet, ids ...string) []client.Object {
+	t.Helper()
 	reference := *metav1.NewControllerRef(set, kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind))
 	stored, err := revision.Draft{Owner: set, Reference: reference, Template: &set.Spec.Template, Number: 1}.Object()
 	if err != nil {
@@ -35,18 +42,24 @@ func livingSet(t *testing.T) []client.Object {
 	}
 	stored.TypeMeta = metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ControllerRevision"}
 	set.Status.CurrentRevision, set.Status.UpdateRevision = stored.Name, stored.Name
-	hash := revision.HashOf(stored.Name)
-	one, two := builders.OwnedPod(set, "p1", hash).Build(), builders.OwnedPod(set, "p2", hash).Build()
-	for _, p := range []client.Object{one, two} {
-		p.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	objects := []client.Object{set, stored}
+	for _, id := range ids {
+		p := builders.OwnedPod(set, id, revision.HashOf(stored.Name)).Build()
+		p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+		objects = append(objects, p)
 	}
-	return []client.Object{set, stored, one, two}
+	return objects
 }
 
 // manifest writes a file that gives the set an image.
 func manifest(t *testing.T, image string) string {
 	t.Helper()
-	set := builders.CloneSet("web").Replicas(2).InPlace().MaxUnavailable("1").Image(image).Build()
+	return written(t, builders.CloneSet("web").Replicas(2).InPlace().MaxUnavailable("1").Image(image).Build())
+}
+
+// written writes a file with the set.
+func written(t *testing.T, set *kruisev1alpha1.CloneSet) string {
+	t.Helper()
 	set.UID, set.Generation = "", 0
 	raw, err := yaml.Marshal(set)
 	if err != nil {
@@ -183,6 +196,67 @@ func TestPlanRefusals(t *testing.T) {
 			err := newRun(t).execute(t.Context(), t, test.args...)
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) || ExitStatus(err) != ExitError {
 				t.Errorf("error %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// zoned is a set of three pods, one in zone a and two in zone b, that wants its pods spread over zones.
+func zoned(t *testing.T) (objects []client.Object, smaller string) {
+	t.Helper()
+	constrain := func(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
+		set.Spec.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: set.Spec.Selector.DeepCopy(),
+		}}
+		return set
+	}
+	objects = living(t, constrain(builders.CloneSet("web").Replicas(3).Build()), "p1", "p2", "p3")
+	zones := map[string]string{"web-p1": "a", "web-p2": "b", "web-p3": "b"}
+	for i := range objects {
+		if p, isPod := objects[i].(*corev1.Pod); isPod {
+			p.Spec.NodeName = "node-of-" + p.Name
+			objects = append(objects, &corev1.Node{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+				ObjectMeta: metav1.ObjectMeta{Name: p.Spec.NodeName, Labels: map[string]string{corev1.LabelTopologyZone: zones[p.Name]}},
+			})
+		}
+	}
+	return objects, written(t, constrain(builders.CloneSet("web").Replicas(2).Build()))
+}
+
+// The pod that goes first by its name is p1, but its zone has no other.
+func TestPlanKnowsZones(t *testing.T) {
+	forbidden := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		if _, nodes := list.(*metav1.PartialObjectMetadataList); nodes {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New("no"))
+		}
+		return c.List(ctx, list, opts...)
+	}}
+	isNode := func(o client.Object) bool { _, node := o.(*corev1.Node); return node }
+	for sentence, test := range map[string]struct {
+		rights  interceptor.Funcs
+		offline func(objects []client.Object) []client.Object
+		want    string
+		warns   bool
+	}{
+		"by the cluster":                           {want: "delete: web-p2"},
+		"by a cluster that shows no nodes":         {rights: forbidden, want: "delete: web-p1", warns: true},
+		"by a dump with nodes":                     {offline: func(all []client.Object) []client.Object { return all }, want: "delete: web-p2"},
+		"by a dump without nodes, which is warned": {offline: func(all []client.Object) []client.Object { return slices.DeleteFunc(all, isNode) }, want: "delete: web-p1", warns: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			objects, smaller := zoned(t)
+			r, args := newRun(t, objects...), []string{"plan", "-f", smaller}
+			r.client = interceptor.NewClient(r.client, test.rights)
+			if test.offline != nil {
+				args = append(args, "--offline", "--live", dump(t, test.offline(objects)))
+			}
+			if err := r.execute(t.Context(), t, args...); !errors.Is(err, ErrChanges) {
+				t.Fatalf("error %v, want %v", err, ErrChanges)
+			}
+			warns := strings.Contains(r.out.String(), "topologySpreadConstraints are not counted")
+			if !strings.Contains(r.out.String(), test.want) || warns != test.warns {
+				t.Errorf("want %q, and a warning: %t; got:\n%s", test.want, test.warns, r.out.String())
 			}
 		})
 	}

@@ -13,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/revision"
 )
 
@@ -28,9 +30,11 @@ func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, 
 	if err := r.Cache.List(ctx, &pods, ownedBy(set, string(set.UID))...); err != nil {
 		return world, fmt.Errorf("listing pods: %w", err)
 	}
+	world.Pods = make([]*corev1.Pod, len(pods.Items))
 	for i := range pods.Items {
-		world.Pods = append(world.Pods, &pods.Items[i])
+		world.Pods[i] = &pods.Items[i]
 	}
+	m.size = len(world.Pods)
 	slices.SortFunc(world.Pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 
 	if err := r.observeClaims(ctx, set, m, &world); err != nil {
@@ -48,6 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, 
 		return world, err
 	}
 	m.decode(owned, orphans, &world)
+	m.read(&world)
 	world.NodeLabels, err = r.nodeLabels(ctx, set, world.Pods)
 	return world, err
 }
@@ -151,4 +156,20 @@ func (m *memory) decode(owned, orphans []appsv1.ControllerRevision, world *plan.
 		return revisions
 	}
 	world.Revisions, world.Orphans = read(owned), read(orphans)
+}
+
+// read decodes the annotations of a pod when they have changed, not once for each reconcile.
+func (m *memory) read(world *plan.World) {
+	known := m.readings
+	m.readings = make(map[types.UID]inplace.Reading, len(known))
+	for _, p := range world.Pods {
+		reading, read := known[p.UID]
+		if !read || !reading.Holds(p) {
+			reading = inplace.Read(p)
+		}
+		if reading.Found() {
+			m.readings[p.UID] = reading
+		}
+	}
+	world.Readings = m.readings
 }

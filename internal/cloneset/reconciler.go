@@ -73,6 +73,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("reading CloneSet %s: %w", request, err)
 	}
 	memory := r.memories.of(set)
+	if wait := memory.rest(r.Clock.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}

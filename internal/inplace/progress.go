@@ -32,14 +32,15 @@ type Progress struct {
 // ProgressOf judges a pod by its annotations and by what the node reports. It fails on annotations that
 // cannot be read.
 func ProgressOf(p *corev1.Pod, now time.Time) (Progress, error) {
-	record, err := RecordOf(p)
-	if err != nil {
-		return Progress{}, err
+	return Read(p).Progress(p, now)
+}
+
+// Progress is as ProgressOf, for a pod whose annotations are those that were read.
+func (r Reading) Progress(p *corev1.Pod, now time.Time) (Progress, error) {
+	if r.err != nil {
+		return Progress{}, r.err
 	}
-	held, err := HeldOf(p)
-	if err != nil {
-		return Progress{}, err
-	}
+	record, held := r.record, r.held
 	switch {
 	case record == nil:
 		waiting := unrecordedRestart(p)

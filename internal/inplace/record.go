@@ -91,27 +91,40 @@ type Held struct {
 
 // RecordOf reads the record of a pod; nil when there is none.
 func RecordOf(p *corev1.Pod) (*Record, error) {
-	return annotation[Record](p, kruisev1alpha1.AnnotationInPlaceState, kruisev1alpha1.AnnotationInPlaceStateLegacy)
+	return decode[Record](p, recordKeys)
 }
 
 // HeldOf reads what a grace period holds back on a pod; nil when there is none.
 func HeldOf(p *corev1.Pod) (*Held, error) {
-	return annotation[Held](p, kruisev1alpha1.AnnotationInPlaceGrace, kruisev1alpha1.AnnotationInPlaceGraceLegacy)
+	return decode[Held](p, heldKeys)
 }
 
-func annotation[T any](p *corev1.Pod, keys ...string) (*T, error) {
+// The keys under which an annotation may stand, the first that is there counts.
+var (
+	recordKeys = []string{kruisev1alpha1.AnnotationInPlaceState, kruisev1alpha1.AnnotationInPlaceStateLegacy}
+	heldKeys   = []string{kruisev1alpha1.AnnotationInPlaceGrace, kruisev1alpha1.AnnotationInPlaceGraceLegacy}
+)
+
+// written is the annotation as it stands on a pod; key is empty when there is none.
+func written(p *corev1.Pod, keys []string) (key, raw string) {
 	for _, key := range keys {
-		raw, ok := p.Annotations[key]
-		if !ok {
-			continue
+		if raw, ok := p.Annotations[key]; ok {
+			return key, raw
 		}
-		value := new(T)
-		if err := json.Unmarshal([]byte(raw), value); err != nil {
-			return nil, fmt.Errorf("reading annotation %s of pod %s: %w", key, p.Name, err)
-		}
-		return value, nil
 	}
-	return nil, nil
+	return "", ""
+}
+
+func decode[T any](p *corev1.Pod, keys []string) (*T, error) {
+	key, raw := written(p, keys)
+	if key == "" {
+		return nil, nil
+	}
+	value := new(T)
+	if err := json.Unmarshal([]byte(raw), value); err != nil {
+		return nil, fmt.Errorf("reading annotation %s of pod %s: %w", key, p.Name, err)
+	}
+	return value, nil
 }
 
 // heldMetadata is the shape of Held.MetaDataPatch.

@@ -73,7 +73,7 @@ func (e *environment) program(name string) string { return filepath.Join(e.root,
 func (e *environment) build(ctx context.Context) {
 	GinkgoHelper()
 	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway-manager")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager")
 	cmd.Dir = e.repository
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does, so that nothing is compiled twice
 	output, err := cmd.CombinedOutput()

@@ -18,6 +18,14 @@ type Live struct {
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
 	Claims    []*corev1.PersistentVolumeClaim
+	// NodeLabels are the labels of nodes by node name; nil when no node is known. See UsesNodes.
+	NodeLabels map[string]map[string]string
+}
+
+// UsesNodes tells whether the labels of nodes count for a set: with topology spread constraints they decide which
+// pods are deleted first.
+func UsesNodes(set *kruisev1alpha1.CloneSet) bool {
+	return len(set.Spec.Template.Spec.TopologySpreadConstraints) > 0
 }
 
 // Forecast is what a manifest would do to one set.
@@ -47,7 +55,10 @@ func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time)
 			f.Warnings = append(f.Warnings, "the set is being deleted: its controller does nothing more")
 		}
 	}
-	objects := project.Objects{Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims}
+	if live.Set != nil && live.NodeLabels == nil && UsesNodes(wanted) {
+		f.Warnings = append(f.Warnings, "no nodes are known: topologySpreadConstraints are not counted, so other pods may be deleted than are named")
+	}
+	objects := project.Objects{Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims, NodeLabels: live.NodeLabels}
 	f.Story = project.Of(objects.World(), now, project.Options{})
 	return f, nil
 }

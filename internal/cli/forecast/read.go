@@ -69,12 +69,14 @@ func ReadManifests(file string, r io.Reader, namespace string) ([]Manifest, erro
 	return found, err
 }
 
-// Dump is what `kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims -o yaml` prints.
+// Dump is what `kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims,nodes -o yaml` prints.
 type Dump struct {
 	Sets      []*kruisev1alpha1.CloneSet
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
 	Claims    []*corev1.PersistentVolumeClaim
+	// NodeLabels are the labels of nodes by node name; nil without any node.
+	NodeLabels map[string]map[string]string
 }
 
 // ReadDump reads live objects from a file.
@@ -91,6 +93,8 @@ func ReadDump(file string, r io.Reader) (Dump, error) {
 			d.Revisions, err = appended(d.Revisions, raw)
 		case "PersistentVolumeClaim":
 			d.Claims, err = appended(d.Claims, raw)
+		case "Node":
+			err = d.addNode(raw)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
@@ -98,6 +102,18 @@ func ReadDump(file string, r io.Reader) (Dump, error) {
 		return nil
 	})
 	return d, err
+}
+
+func (d *Dump) addNode(raw []byte) error {
+	var node metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &node); err != nil {
+		return err
+	}
+	if d.NodeLabels == nil {
+		d.NodeLabels = map[string]map[string]string{}
+	}
+	d.NodeLabels[node.Name] = node.Labels
+	return nil
 }
 
 func appended[T any](list []*T, raw []byte) ([]*T, error) {

@@ -18,7 +18,7 @@ import (
 	"slipway.dev/slipway/internal/revision"
 )
 
-// newPod is a pod of the set made from a revision.
+// newPod is a pod of the set made from a revision. Its parts are the revision's: whoever changes them copies them first.
 func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.Revision, id string, now time.Time) *corev1.Pod {
 	template := from.Written
 	labels := maps.Clone(template.Labels)
@@ -40,9 +40,9 @@ func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.R
 			Namespace: set.Namespace, Name: podName(set, id), Labels: labels, Annotations: annotations,
 			Finalizers: slices.Clone(template.Finalizers), OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
 		},
-		Spec: *template.Spec.DeepCopy(),
+		Spec: template.Spec, // shared by all pods of the revision: thousands of copies would be alive at once
 	}
-	created.Spec.Volumes = withClaims(set, id, created.Spec.Volumes)
+	created.Spec.Volumes = withClaims(set, id, template.Spec.Volumes)
 	addGate(created, kruisev1alpha1.ConditionInPlaceUpdateReady)
 	if hooks.MarksNotReady() {
 		addGate(created, kruisev1alpha1.ConditionKruisePodReady)
@@ -52,7 +52,7 @@ func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.R
 
 func addGate(p *corev1.Pod, kind corev1.PodConditionType) {
 	if !pod.HasGate(p, kind) {
-		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: kind})
+		p.Spec.ReadinessGates = append(slices.Clip(p.Spec.ReadinessGates), corev1.PodReadinessGate{ConditionType: kind})
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *pass) judge() {
 			continue
 		}
 		m := Member{Pod: candidate, Updated: pod.HasRevision(candidate, p.plan.UpdateRevision)}
-		m.Progress, m.Unreadable = inplace.ProgressOf(candidate, p.now)
+		m.Progress, m.Unreadable = p.world.reading(candidate).Progress(candidate, p.now)
 		// The gate says the same for pods that have one, and it stays open where no container restarts. A pod
 		// without it would count as available between the change of its image and the moment when the node
 		// acts on it.

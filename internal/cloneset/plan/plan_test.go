@@ -204,16 +204,15 @@ func TestNextDecides(t *testing.T) {
 				p.Status = corev1.PodStatus{StartTime: &p.CreationTimestamp}
 			})), []string{"SetConditions web-a"},
 		},
-		"a pod just created has a moment for that": {
+		"a pod that its node has not greeted is left alone, however old": {
 			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) {
-				p.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
+				p.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
 				p.Status = corev1.PodStatus{}
 			})), nil,
 		},
-		"and not more than that": {
+		"a pod that runs is put into service, whether or not its node says since when it knows it": {
 			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) {
-				p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Second))
-				p.Status = corev1.PodStatus{}
+				p.Status = corev1.PodStatus{Phase: corev1.PodRunning}
 			})), []string{"SetConditions web-a"},
 		},
 		"a state that another publisher has left is brought back to normal": {

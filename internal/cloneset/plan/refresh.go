@@ -3,8 +3,6 @@
 package plan
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -75,21 +73,13 @@ func (p *pass) refreshOne(m Member) step.Step {
 	return nil
 }
 
-// nodeGreets is how long a node has to say that it knows a new pod, before its gate is opened without.
-const nodeGreets = 2 * time.Second
-
-// inService are the conditions that put a pod into service. A new pod is bound and greeted by its node in its
-// first moments; a write of ours in between would be refused as often as not. No pod is ready that early.
+// inService are the conditions that put a pod into service. Before its node has greeted a new pod, nothing can be in
+// service there, and a write of ours would only collide with the greeting.
 func (p *pass) inService(m Member) []corev1.PodCondition {
-	conditions := inplace.InService(m.Pod, p.now)
-	if len(conditions) == 0 || m.Pod.Status.StartTime != nil {
-		return conditions
-	}
-	if left := m.Pod.CreationTimestamp.Add(nodeGreets).Sub(p.now); left > 0 {
-		p.lookAgainIn(min(left, nodeGreets))
+	if m.Pod.Status.StartTime == nil && m.Pod.Status.Phase != corev1.PodRunning {
 		return nil
 	}
-	return conditions
+	return inplace.InService(m.Pod, p.now)
 }
 
 // settledState is the lifecycle state that a pod shall have which no in-place update is under way on. A pod

@@ -10,6 +10,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
 )
@@ -40,12 +41,22 @@ type World struct {
 	// NodeLabels are the labels of the nodes that the pods run on, by node name. They are observed only
 	// when the spec has topology spread constraints.
 	NodeLabels map[string]map[string]string
+	// Readings are what the annotations of pods say, by UID, as far as they are decoded already.
+	Readings map[types.UID]inplace.Reading
 	// ResizeOff: resources of living pods are not to be changed. Every server from Kubernetes 1.33 on can
 	// change them.
 	ResizeOff bool
 	// Unresizable says why the server has refused to resize a pod as the present spec asks, by its UID: its
 	// node is too small.
 	Unresizable map[types.UID]string
+}
+
+// reading is what the annotations of a pod say.
+func (w *World) reading(p *corev1.Pod) inplace.Reading {
+	if known, decoded := w.Readings[p.UID]; decoded && known.Holds(p) {
+		return known
+	}
+	return inplace.Read(p)
 }
 
 // Plan is what to do now, and what the decision was based on.

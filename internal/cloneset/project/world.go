@@ -23,12 +23,14 @@ type Objects struct {
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
 	Claims    []*corev1.PersistentVolumeClaim
+	// NodeLabels are the labels of nodes by node name. They are needed only for topology spread constraints.
+	NodeLabels map[string]map[string]string
 }
 
 // World is what the planner would see of the objects. They are shared with it, not copied.
 func (o Objects) World() plan.World {
 	set := o.Set
-	world := plan.World{Set: set, Live: revision.FromTemplate(&set.Spec.Template), Taken: map[string]bool{}}
+	world := plan.World{Set: set, Live: revision.FromTemplate(&set.Spec.Template), Taken: map[string]bool{}, NodeLabels: o.NodeLabels}
 	for _, p := range o.Pods {
 		switch {
 		case p.Namespace != set.Namespace:
