@@ -21,7 +21,63 @@ import (
 // only written in a spec proves nothing.
 func TestAllFeaturesAreExercised(t *testing.T) {
 	const stories, rich = 500, 20
-	floor := map[string]int{ // about half of what is found
+	floor := map[string]int{ // half of what was found when this was written
+		"a chosen pod goes":                                  88,
+		"a claim goes with its pod":                          70,
+		"a claim is handed to its pod":                       26,
+		"a claim is used again":                              60,
+		"a grace period begins":                              35,
+		"a hook lets a pod be deleted":                       70,
+		"a hook marks a pod not ready":                       30,
+		"a node reports late":                                157,
+		"a partition holds a release":                        55,
+		"a pause holds a release":                            33,
+		"a pod goes from Normal to PreparingDelete":          65,
+		"a pod goes from Normal to PreparingUpdate":          58,
+		"a pod goes from Normal to Updating":                 21,
+		"a pod goes from PreparingDelete to PreparingNormal": 4,
+		"a pod goes from PreparingNormal to Normal":          148,
+		"a pod goes from PreparingNormal to PreparingDelete": 14,
+		"a pod goes from PreparingNormal to PreparingUpdate": 14,
+		"a pod goes from PreparingNormal to Updating":        10,
+		"a pod goes from PreparingUpdate to Normal":          3,
+		"a pod goes from PreparingUpdate to PreparingDelete": 2,
+		"a pod goes from PreparingUpdate to Updated":         16,
+		"a pod goes from PreparingUpdate to Updating":        51,
+		"a pod goes from Updated to Normal":                  67,
+		"a pod goes from Updated to PreparingUpdate":         4,
+		"a pod goes from Updating to Normal":                 10,
+		"a pod goes from Updating to PreparingDelete":        1,
+		"a pod goes from Updating to Updated":                58,
+		"a pod in podsToDelete goes":                         15,
+		"a pod is created in a pause":                        30,
+		"a pod is evicted":                                   122,
+		"a pod is resized":                                   23,
+		"a pod is updated in place":                          112,
+		"a pod of the current revision is created":           46,
+		"a pod that has ended is removed":                    44,
+		"a progress deadline passes":                         35,
+		"a reconcile looks at a stale cache":                 249,
+		"a revision is used again":                           85,
+		"a surge pod is made":                                72,
+		"a write has a fault: conflict":                      41,
+		"a write has a fault: crash after":                   37,
+		"a write has a fault: crash before":                  36,
+		"a write has a fault: failure":                       36,
+		"a write has a fault: lost answer":                   40,
+		"claim templates change under living pods":           45,
+		"claims are made with reuse":                         77,
+		"claims are made without reuse":                      66,
+		"containers are updated one after the other":         19,
+		"history is forgotten":                               18,
+		"hooks change under living pods":                     62,
+		"names leave podsToDelete":                           40,
+		"pods are scattered":                                 15,
+		"priorities choose between pods":                     11,
+		"scaleStrategy.maxUnavailable holds creations back":  72,
+		"the manager is killed":                              100,
+		"the manager is killed and starts with an old view":  107,
+		"two programs mark a pod not ready":                  8,
 	}
 	counts, many, most := map[string]int{}, 0, 0
 	for seed := range uint64(stories) {
@@ -40,9 +96,6 @@ func TestAllFeaturesAreExercised(t *testing.T) {
 	}
 	for _, feature := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%4d: %s", counts[feature], feature)
-		if _, known := floor[feature]; !known {
-			_ = floor
-		}
 	}
 	t.Logf("%d stories have at least %d features at once, one has %d", many, rich, most)
 	for feature, least := range floor {
@@ -50,7 +103,7 @@ func TestAllFeaturesAreExercised(t *testing.T) {
 			t.Errorf("%q happens in %d of %d stories, want at least %d", feature, counts[feature], stories, least)
 		}
 	}
-	if many < stories/10 {
+	if many < stories/15 {
 		t.Errorf("only %d stories have at least %d features at once", many, rich)
 	}
 }

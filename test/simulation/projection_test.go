@@ -43,7 +43,7 @@ func projected(s project.Story) course {
 				did = append(did, "delete "+a.Object)
 			case project.InPlace, project.Drain:
 				did = append(did, "in place "+a.Object)
-			case project.Resume:
+			case project.Resume, project.Advance:
 				did = append(did, "resume "+a.Object)
 			case project.Release:
 				did = append(did, "release "+a.Object)
@@ -270,7 +270,7 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 	if hooked {
 		set.Spec.Lifecycle = s.fullLifecycle()
 	}
-	if s.random.IntN(4) == 0 {
+	if s.random.IntN(3) == 0 {
 		set.Spec.VolumeClaimTemplates = s.claimTemplates()
 		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
 	}

@@ -65,6 +65,7 @@ func play(seed uint64, theme Theme, hooks Hooks, tell func(format string, args .
 	s.edits, s.misfortunes, s.deaths = 2+s.random.IntN(7), s.random.IntN(6), max(s.random.IntN(6)-2, 0)
 	s.model, s.latency = drawModel(s.random), []int{0, 10, 40}[s.random.IntN(3)]
 	s.manager.guarded = seed%50 == 0
+	s.tell("-- a story about %s", s.theme)
 	s.found()
 	s.manager.start(nil)
 	if s.random.IntN(2) == 0 { // half of the stories begin in the middle of a life, the others at birth
