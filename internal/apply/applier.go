@@ -23,6 +23,11 @@ import (
 // DefaultConcurrency is how many writes for one object are under way at once.
 const DefaultConcurrency = 16
 
+// unitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
+// steps were decided on is kept in memory for as long as they take, and nothing newer is acted on, so thousands of pods
+// go in several passes. What is left over has no outcome; the events of what was done call for the next look.
+const unitsPerPass = 500
+
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
 	client      client.Client
@@ -51,7 +56,8 @@ type Outcome struct {
 // forgotten. Within each of these the steps run in parallel, except that a pod and its claims are one unit:
 // claims are created before their pod and deleted after it, and a step that fails ends its unit.
 //
-// Steps that were not tried, because an earlier one of their unit or kind failed, have no outcome.
+// Steps that were not tried have no outcome: an earlier one of their unit or kind failed, or there were more than
+// one pass takes.
 func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
 	stages := map[step.Stage][]step.Step{}
 	for _, s := range steps {
@@ -62,10 +68,12 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, units(stages[step.Changing]))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, units(stages[step.Creating]))...)
+	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[step.Changing])))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[step.Creating])))...)
 	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
+
+func atMost(n int, units [][]step.Step) [][]step.Step { return units[:min(n, len(units))] }
 
 // Errors joins what went wrong. Conflicts are left out: they mean that the view was old, and the event
 // that shows the newer version leads to the next look.

@@ -3,7 +3,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +32,7 @@ import (
 //	mend     create claims anew that pods still wait for
 //	tidy     remove finished pods, revisions that history no longer needs, and names of pods that are gone
 func Next(world World, now time.Time) Plan {
-	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
+	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, turns: map[types.UID]int{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
 	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
 		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
 		p.judge()
@@ -69,6 +71,8 @@ type pass struct {
 	// pods holds the one step that each pod gets in this pass. A later policy overrides an earlier one:
 	// to put a pod into service that is about to be deleted would be a write for nothing.
 	pods map[types.UID]step.Step
+	// turns are the places of pods in the order of updates.
+	turns map[types.UID]int
 	// held are the claims and who holds them; see holdings.
 	held *holdings
 	// creations come after the steps of living pods.
@@ -112,10 +116,12 @@ func (p *pass) lookAgainIn(wait time.Duration) {
 	}
 }
 
-// collect puts the steps of the living pods into the order of the world, the deletion of its claims behind
-// that of a pod, and creations behind them all.
+// collect puts the steps of the living pods into the order of the world, those of updates behind them in the order of
+// updates, the deletion of its claims behind that of a pod, and creations behind them all.
 func (p *pass) collect() {
-	for _, candidate := range p.world.Pods {
+	ordered := slices.Clone(p.world.Pods)
+	slices.SortStableFunc(ordered, func(a, b *corev1.Pod) int { return cmp.Compare(p.turns[a.UID], p.turns[b.UID]) })
+	for _, candidate := range ordered {
 		if s, decided := p.pods[candidate.UID]; decided {
 			p.plan.Steps = append(p.plan.Steps, s)
 			if _, doomed := s.(step.DeletePod); doomed {

@@ -142,7 +142,7 @@ func TestNextDecides(t *testing.T) {
 			sceneOf(inPlace(3), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0), []string{"UpdateInPlace web-a"},
 		},
 		"a pod that is unavailable already goes first and costs nothing": {
-			sceneOf(inPlace(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), []string{"UpdateInPlace web-a", "UpdateInPlace web-c"},
+			sceneOf(inPlace(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), []string{"UpdateInPlace web-c", "UpdateInPlace web-a"},
 		},
 		"nothing more is updated while an updated pod is not available": {
 			sceneOf(inPlace(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), nil,

@@ -69,7 +69,7 @@ func (p *pass) update() {
 		}
 		allowance.Spend(m.Available)
 		if next != nil {
-			p.pods[m.Pod.UID] = next
+			p.pods[m.Pod.UID], p.turns[m.Pod.UID] = next, 1+i
 		}
 	}
 }
