@@ -87,7 +87,7 @@ func waitingPods(members []plan.Member) []string {
 		if m.Available {
 			continue
 		}
-		waiting = append(waiting, report.Waiting(m.Pod, m.Progress.Waiting))
+		waiting = append(waiting, report.Waiting(m))
 	}
 	return waiting
 }

@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	steps, ofSet := split(next.Steps)
 	outcomes := r.apply.Steps(ctx, set.UID, steps)
 	memory.learnClaims(steps, outcomes)
-	learnErr := memory.Learn(ctx, r.reader, r.Writes, set, outcomes)
+	learnErr := memory.Learn(ctx, r.reader, r.Writes, set, outcomes, nil)
 	status := statusOf(world, next, outcomes, now)
 	written, reportErr := r.report(ctx, world, next, status, outcomes)
 	if !written && reportErr == nil { // else the event of this write calls us again, with the version that it made

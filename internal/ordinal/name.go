@@ -2,7 +2,10 @@
 
 package ordinal
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Name is the name of the pod with an ordinal.
 func Name(set string, n int) string { return set + "-" + strconv.Itoa(n) }
@@ -18,4 +21,14 @@ func Of(set, name string) (int, bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// SetOf is the set that a name like that of a pod with an ordinal speaks of. It returns false for every other name.
+func SetOf(name string) (string, bool) {
+	dash := strings.LastIndexByte(name, '-')
+	if dash <= 0 {
+		return "", false
+	}
+	_, is := Of(name[:dash], name)
+	return name[:dash], is
 }

@@ -100,6 +100,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestANameWithAnOrdinalSpeaksOfItsSet(t *testing.T) {
+	for name, want := range map[string]string{"web-0": "web", "my-web-12": "my-web", "web-1-1": "web-1", "web-01": "", "web": "", "-1": "", "1": "", "web-x": ""} {
+		if got, ok := ordinal.SetOf(name); ok != (want != "") || ok && got != want {
+			t.Errorf("SetOf(%q) = %q, %v, want %q", name, got, ok, want)
+		}
+	}
+}
+
 func TestEveryLiveOrdinalIsFreeAndNamesItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []intstr.IntOrString

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/ordinal"
 )
 
 const (
@@ -17,6 +19,9 @@ const (
 	OwnerIndex = "slipway.dev/owner"
 	// noOwner is the value of the index for revisions without a controller.
 	noOwner = "orphan"
+	// noOwnerOf begins the value for pods without a controller that are called like a pod of a set with ordinals;
+	// the name of that set follows. Other pods without a controller cost nothing, however many there are.
+	noOwnerOf = noOwner + "/"
 )
 
 // AddIndexes teaches a cache the index that a Reader lists by.
@@ -34,8 +39,13 @@ func OwnerOf(object client.Object) []string {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		return []string{string(owner.UID)}
 	}
-	if _, isRevision := object.(*appsv1.ControllerRevision); isRevision {
+	switch object.(type) {
+	case *appsv1.ControllerRevision:
 		return []string{noOwner}
+	case *corev1.Pod:
+		if set, numbered := ordinal.SetOf(object.GetName()); numbered {
+			return []string{noOwnerOf + set}
+		}
 	}
 	return nil // nothing else is ever adopted
 }

@@ -18,10 +18,10 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// Learn finds out about names that were taken. When the object is the owner's own, the cache has not shown it
-// yet, and the next decision has to wait for it; when it is somebody else's, the name is of no use. Pods that
-// their nodes refuse to resize are remembered, too.
-func (m *Memory) Learn(ctx context.Context, r Reader, writes *freshness.Tracker, owner client.Object, outcomes []apply.Outcome) error {
+// Learn finds out about names that were taken. When the owner can use the object, as it can what it controls and what is usable besides, the
+// cache has not shown it yet, and the next decision has to wait for it; when it cannot, the name is of no use. Pods
+// that their nodes refuse to resize are remembered, too.
+func (m *Memory) Learn(ctx context.Context, r Reader, writes *freshness.Tracker, owner client.Object, outcomes []apply.Outcome, usable func(client.Object) bool) error {
 	for _, o := range outcomes {
 		if s, is := o.Step.(step.UpdateInPlace); is && apply.IsInfeasible(o.Err) {
 			if m.Unresizable == nil {
@@ -32,14 +32,14 @@ func (m *Memory) Learn(ctx context.Context, r Reader, writes *freshness.Tracker,
 		if o.Err == nil || !apierrors.IsAlreadyExists(o.Err) {
 			continue
 		}
-		if err := m.learnName(ctx, r, writes, owner, o); err != nil {
+		if err := m.learnName(ctx, r, writes, owner, o, usable); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Memory) learnName(ctx context.Context, r Reader, writes *freshness.Tracker, owner client.Object, o apply.Outcome) error {
+func (m *Memory) learnName(ctx context.Context, r Reader, writes *freshness.Tracker, owner client.Object, o apply.Outcome, usable func(client.Object) bool) error {
 	var existing client.Object
 	switch s := o.Step.(type) {
 	case step.CreatePod:
@@ -56,7 +56,7 @@ func (m *Memory) learnName(ctx context.Context, r Reader, writes *freshness.Trac
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("looking up who has the name %s: %w", key.Name, err)
-	case pod.IsControlledBy(existing, owner.GetUID()):
+	case pod.IsControlledBy(existing, owner.GetUID()) || usable != nil && usable(existing):
 		writes.Wrote(owner.GetUID(), existing)
 	default:
 		if m.Taken == nil {

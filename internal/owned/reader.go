@@ -106,6 +106,41 @@ func (r Reader) OrphanRevisions(ctx context.Context, owner client.Object, select
 	return found, nil
 }
 
+// OrphanPods are the pods without a controller that are called like pods of the object with an ordinal, by name.
+// Those that can be adopted match the selector and do not terminate; there are none when the object may not adopt.
+// The others only have a name that the object wants.
+func (r Reader) OrphanPods(ctx context.Context, owner client.Object, selector *metav1.LabelSelector) (adoptable, others []*corev1.Pod, err error) {
+	var list corev1.PodList
+	if err := r.Cache.List(ctx, &list, listed(owner.GetNamespace(), noOwnerOf+owner.GetName())...); err != nil {
+		return nil, nil, fmt.Errorf("listing pods without a controller: %w", err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil, nil
+	}
+	matching, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || matching.Empty() { // the planner reports a selector that cannot be read
+		matching = labels.Nothing()
+	}
+	for _, candidate := range sorted(list.Items, (*corev1.Pod).GetName) {
+		if matching.Matches(labels.Set(candidate.Labels)) && !pod.IsTerminating(candidate) {
+			adoptable = append(adoptable, candidate)
+		} else {
+			others = append(others, candidate)
+		}
+	}
+	if len(adoptable) == 0 {
+		return nil, others, nil
+	}
+	may, err := r.MayAdopt(ctx, owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !may {
+		return nil, append(others, adoptable...), nil
+	}
+	return adoptable, others, nil
+}
+
 // MayAdopt tells whether the API server itself says that the object is still the one that we look at and is
 // not being deleted: adopting for an object that is gone would tie others to nothing.
 func (r Reader) MayAdopt(ctx context.Context, owner client.Object) (bool, error) {

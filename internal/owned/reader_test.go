@@ -3,6 +3,7 @@
 package owned
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -113,13 +114,13 @@ func TestWhoHasATakenNameIsLearnt(t *testing.T) {
 	taken := func(name string) apply.Outcome {
 		return apply.Outcome{Step: step.CreatePod{Pod: builders.Pod(name).Build()}, Err: apierrors.NewAlreadyExists(schema.GroupResource{}, name)}
 	}
-	if err := m.Learn(t.Context(), r, writes, set, []apply.Outcome{taken("web-b"), taken("web-gone")}); err != nil {
+	if err := m.Learn(t.Context(), r, writes, set, []apply.Outcome{taken("web-b"), taken("web-gone")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, stale := writes.Unseen(t.Context(), set.UID); stale {
 		t.Error("a pod of others is waited for")
 	}
-	if err := m.Learn(t.Context(), r, writes, set, []apply.Outcome{taken("web-a")}); err != nil {
+	if err := m.Learn(t.Context(), r, writes, set, []apply.Outcome{taken("web-a")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, stale := writes.Unseen(t.Context(), set.UID); !stale {
@@ -128,6 +129,43 @@ func TestWhoHasATakenNameIsLearnt(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"web-b": true}, m.Taken); diff != "" {
 		t.Errorf("taken (-want +got):\n%s", diff)
 	}
+}
+
+func TestPodsWithoutAControllerAreFoundByTheNameOfTheSet(t *testing.T) {
+	others := a(named("web-1", ""))
+	others.Labels = map[string]string{"app": "shop"}
+	r, set := world(t, a(named("web-10", "")), a(named("web-2", "")), others, a(named("web-3", "web")), a(named("shop-1", "")), a(named("web-x", "")))
+	for sentence, c := range map[string]struct {
+		change            func(*kruisev1alpha1.CloneSet)
+		adoptable, others string
+	}{
+		"by name, and others beside them": {func(*kruisev1alpha1.CloneSet) {}, "web-10 web-2", "web-1"},
+		"another set may not adopt":       {func(set *kruisev1alpha1.CloneSet) { set.UID = "earlier" }, "", "web-1 web-10 web-2"},
+		"an empty selector matches none":  {func(set *kruisev1alpha1.CloneSet) { set.Spec.Selector = &metav1.LabelSelector{} }, "", "web-1 web-10 web-2"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			set := set.DeepCopy()
+			c.change(set)
+			adoptable, others, err := r.OrphanPods(t.Context(), set, set.Spec.Selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(adoptable); got != c.adoptable {
+				t.Errorf("adoptable are %q, want %q", got, c.adoptable)
+			}
+			if got := names(others); got != c.others {
+				t.Errorf("others are %q, want %q", got, c.others)
+			}
+		})
+	}
+}
+
+func names(pods []*corev1.Pod) string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, p.Name)
+	}
+	return strings.Join(all, " ")
 }
 
 func TestMemoryBelongsToOneObject(t *testing.T) {

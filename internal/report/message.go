@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
@@ -33,9 +32,10 @@ func Pods(n int32) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// Waiting says what a pod that is not available waits for. The update is what its in-place update waits for, or "".
-func Waiting(p *corev1.Pod, update string) string {
-	return fmt.Sprintf("pod %s (%s)", p.Name, cmp.Or(pod.WaitingFor(p), update, "ready, and not yet for minReadySeconds"))
+// Waiting names a pod that is not available, and says what it waits for.
+func Waiting(m member.Member) string {
+	why := cmp.Or(pod.WaitingFor(m.Pod), m.Progress.Waiting, "ready, and not yet for minReadySeconds")
+	return fmt.Sprintf("pod %s (%s)", m.Pod.Name, why)
 }
 
 // Failures are what went wrong with steps that a condition is about. Conflicts are left out: the view was old, and
