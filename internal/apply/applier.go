@@ -86,7 +86,8 @@ func stageOf(s step.Step) int {
 	switch s.(type) {
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision:
 		return recording
-	case step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod, step.DeleteClaim, step.GiveClaim:
+	case step.AdoptPod, step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod,
+		step.DeleteClaim, step.GiveClaim, step.ResizeClaim:
 		return changing
 	case step.CreatePod, step.CreateClaim:
 		return creating
@@ -195,6 +196,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.delete(ctx, owner, "claim", claimAt(s.Target), s.Target)
 	case step.GiveClaim:
 		return a.giveClaim(ctx, owner, s)
+	case step.ResizeClaim:
+		return a.resizeClaim(ctx, owner, s)
 	case step.TrimPodsToDelete:
 		return a.trimPodsToDelete(ctx, owner, s)
 	case step.AdoptRevision:
@@ -205,6 +208,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.delete(ctx, owner, "revision", revisionAt(s.Target), s.Target)
 	case step.DeletePod:
 		return a.delete(ctx, owner, "pod", podAt(s.Target), s.Target)
+	case step.AdoptPod:
+		return a.adoptPod(ctx, owner, s)
 	case step.ReleasePod:
 		return a.releasePod(ctx, owner, s)
 	case step.PatchPod:
