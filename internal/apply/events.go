@@ -68,11 +68,15 @@ func noteOn(same []Outcome) string {
 	for _, o := range same[:min(len(same), namedInEvent)] {
 		names = append(names, o.Step.Subject())
 	}
-	pods := "pod " + strings.Join(names, ", ")
-	if more := len(same) - len(names); more > 0 {
-		pods = fmt.Sprintf("%s and %d more", pods, more)
+	objects := "pod "
+	if _, ofClaim := same[0].Step.(step.ResizeClaim); ofClaim {
+		objects = "claim "
 	}
-	return pods + ": " + same[0].Step.Why()
+	objects += strings.Join(names, ", ")
+	if more := len(same) - len(names); more > 0 {
+		objects = fmt.Sprintf("%s and %d more", objects, more)
+	}
+	return objects + ": " + same[0].Step.Why()
 }
 
 func objectOf(s step.Step) runtime.Object {
@@ -84,11 +88,15 @@ func objectOf(s step.Step) runtime.Object {
 		ref.Namespace, ref.UID = s.Namespace, s.UID
 	case step.UpdateInPlace:
 		ref.Namespace, ref.UID = s.Namespace, s.UID
+	case step.AdoptPod:
+		ref.Namespace, ref.UID = s.Namespace, s.UID
 	case step.CreateClaim:
 		ref.Kind, ref.Namespace = claimKind, s.Claim.Namespace
 	case step.DeleteClaim:
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	case step.GiveClaim:
+		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
+	case step.ResizeClaim:
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	default:
 		return nil
@@ -118,6 +126,10 @@ func eventOf(s step.Step) (eventReasons, bool) {
 		return eventReasons{failed: "FailedDelete", action: "Delete"}, true
 	case step.GiveClaim:
 		return eventReasons{failed: "FailedUpdate", action: "Update"}, true
+	case step.ResizeClaim:
+		return eventReasons{"SuccessfulResize", "FailedResize", "Resize"}, true
+	case step.AdoptPod:
+		return eventReasons{"SuccessfulUpdate", "FailedUpdate", "Adopt"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
 		step.TrimPodsToDelete:
 		return eventReasons{}, false
