@@ -32,7 +32,7 @@ func split(all []step.Step) (steps, ofSet []step.Step) {
 
 // report writes the status when anything in it has changed, and then tells people by events what was done.
 func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome) (written bool, err error) {
-	defer apply.Tell(r.Events, world.Set, outcomes)
+	defer apply.Tell(r.Events, world.Set, outcomes, nil)
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
 		return false, nil
 	}

@@ -16,7 +16,6 @@ import (
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/member"
-	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -44,19 +43,8 @@ func (p *pass) read() error {
 			return err
 		}
 	}
-	reserved, err := ordinal.ParseReserved(spec.ReserveOrdinals)
-	if err != nil {
-		return fmt.Errorf("spec.reserveOrdinals: %w", err)
-	}
-	start := 0
-	if spec.Ordinals != nil {
-		start = int(spec.Ordinals.Start)
-	}
-	if start < 0 {
-		return fmt.Errorf("spec.ordinals.start: must not be negative, and is %d", start)
-	}
-	p.live = reserved.Live(start, p.plan.Limits.Replicas)
-	return nil
+	p.live, err = Live(p.world.Set)
+	return err
 }
 
 // limitsOf are the numbers of a spec. Percentages are of the replicas and round down, but to no less than 1. Where
