@@ -372,9 +372,16 @@ func (r rules) partition() {
 	}
 }
 
-// unorderedPartition: no update leaves fewer pods off the update revision than are to be kept.
+// unorderedPartition: no update leaves fewer places for pods off the update revision than are to be kept: those of pods that
+// are, and those where a pod is yet to be created.
 func (r rules) unorderedPartition(kept int) {
-	old, updated := 0, 0
+	_, _, created := r.touched()
+	old, updated := -len(created), 0
+	for _, n := range r.live {
+		if _, is := r.at[n]; !is {
+			old++
+		}
+	}
 	for _, m := range r.next.Members {
 		if m.Position >= 0 && !m.Updated && !pod.IsTerminating(m.Pod) {
 			old++
@@ -389,6 +396,10 @@ func (r rules) unorderedPartition(kept int) {
 		case step.DeletePod:
 			if each.Cause == step.Recreate {
 				updated++
+			}
+		case step.CreatePod:
+			if each.Pod.Labels[kruisev1alpha1.LabelRevision] != r.next.UpdateRevision {
+				old++
 			}
 		}
 	}
@@ -422,7 +433,9 @@ func TestEveryReachableWorldKeepsTheRulesAndIsNeverStuck(t *testing.T) {
 		s.template(image(9, true))
 		for range 300 {
 			check(t, s)
-			s.pass()
+			if next := s.pass(); strings.Contains(next.Held, "neither is pod") {
+				s.help() // two broken pods that are not wanted any more wait for people, as they do in built-in sets
+			}
 			s.nodes(time.Second)
 			if t.Failed() {
 				return

@@ -218,6 +218,15 @@ func (s *stage) report(next plan.Plan) {
 	}
 }
 
+// help deletes all pods that are not wanted any more, by hand.
+func (s *stage) help() {
+	for _, m := range plan.Next(s.world, s.now).Members {
+		if m.Position < 0 && !pod.IsTerminating(m.Pod) {
+			s.take(step.DeletePod{Target: step.On(s.pod(m.Pod.Name))})
+		}
+	}
+}
+
 // settle lets passes and nodes take turns until nothing happens any more. It returns false when that takes too long.
 func (s *stage) settle() bool {
 	quiet := 0
