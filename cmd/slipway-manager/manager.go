@@ -102,7 +102,8 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 // newScheme knows the built-in kinds and ours.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme)); err != nil {
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}
 	return scheme, nil
