@@ -110,7 +110,9 @@ func (s *scene) spares(pod *corev1.Pod) error {
 			}
 		}
 	}
-	if s.old(pod) && !picked && c.old-1 < s.Partition {
+	// In scaling, a pod that prepares for its update counts as updated already.
+	old := s.old(pod) && stateOf(pod) != kruisev1alpha1.LifecyclePreparingUpdate
+	if old && !picked && c.old-1 < s.Partition {
 		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
 	}
 	if s.updatesByDeletion() || picked {
