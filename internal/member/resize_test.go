@@ -86,3 +86,23 @@ func TestResizes(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEnvironmentThatNobodyWouldRestartRecreates(t *testing.T) {
+	env := []corev1.EnvVar{{Name: "TIER", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['tier']"}}}}
+	of := func(hash, tier string) revision.Revision {
+		return stored(hash, v1, func(t *corev1.PodTemplateSpec) { t.Labels["tier"], t.Spec.Containers[0].Env = tier, env })
+	}
+	for kind, want := range map[member.Policy]string{
+		member.InPlaceIfPossible: "delete(1)",
+		member.InPlaceOnly: "kept refused: pod web-0: metadata.labels['tier']: env TIER of container app reads it, and only a restart of the container " +
+			"would show the new value cannot change in place, and spec.how is InPlaceOnly",
+	} {
+		s := asking(policy(kind), func(s *member.Set) {
+			s.Update, s.History = of("b", "back"), []revision.Revision{of("a", "front"), of("b", "back")}
+		})
+		got := s.UpdateOf(s.Judge(web(func(p *corev1.Pod) { p.Spec.Containers[0].Env = env })))
+		if diff := cmp.Diff(want, told(got)); diff != "" {
+			t.Errorf("policy %d (-want +got):\n%s", kind, diff)
+		}
+	}
+}
