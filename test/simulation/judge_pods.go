@@ -263,8 +263,9 @@ func ordered(before, after *corev1.Pod) error {
 	if was.App != is.App {
 		return fmt.Errorf("both containers change at once, although they have an order")
 	}
-	if before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision] {
-		return nil // the first container is not part of this update
+	begins := before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision]
+	if held := before.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != ""; begins || held {
+		return nil // this is the first batch, so the first container is not part of the update
 	}
 	if !runsImage(before, &before.Spec.Containers[0]) || !before.Status.ContainerStatuses[0].Ready {
 		return fmt.Errorf("the second container changes before the first one is ready")
