@@ -36,6 +36,10 @@ func setUpCloneSet(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := cloneset.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
+	resize, err := offersResize(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
 	now := clock.RealClock{}
 	reconciler := cloneset.New(cloneset.Dependencies{
 		Cache:       mgr.GetCache(),
@@ -45,6 +49,7 @@ func setUpCloneSet(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		Clock:       now,
 		Writes:      freshness.New(mgr.GetCache(), mgr.GetAPIReader(), now, o.freshnessTimeout),
 		Concurrency: o.writeConcurrency,
+		ResizeOff:   !resize,
 	})
 	return reconciler.SetupWithManager(mgr, cloneset.Options{Concurrency: o.concurrency})
 }

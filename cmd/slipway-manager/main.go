@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -12,9 +13,18 @@ import (
 )
 
 func main() {
+	leanHeap()
 	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway-manager:", err)
 		os.Exit(1)
+	}
+}
+
+// leanHeap has garbage collected when the heap has grown by half, and not when it has doubled: the heap is mostly the
+// cache, which lives long, and a manager that waits for events has the time. $GOGC overrides it.
+func leanHeap() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
 	}
 }
 

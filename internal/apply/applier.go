@@ -23,6 +23,11 @@ import (
 // DefaultConcurrency is how many writes for one object are under way at once.
 const DefaultConcurrency = 16
 
+// unitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
+// steps were decided on is kept in memory for as long as they take, and nothing newer is acted on, so thousands of pods
+// go in several passes. What is left over has no outcome; the events of what was done call for the next look.
+const unitsPerPass = 500
+
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
 	client      client.Client
@@ -41,7 +46,7 @@ func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
 // Outcome is what became of one step.
 type Outcome struct {
 	Step step.Step
-	// Err is nil when the step was taken.
+	// Err is nil when the step was taken. Its text is short enough to be shown to people; what it wraps is whole.
 	Err error
 }
 
@@ -51,42 +56,24 @@ type Outcome struct {
 // forgotten. Within each of these the steps run in parallel, except that a pod and its claims are one unit:
 // claims are created before their pod and deleted after it, and a step that fails ends its unit.
 //
-// Steps that were not tried, because an earlier one of their unit or kind failed, have no outcome.
+// Steps that were not tried have no outcome: an earlier one of their unit or kind failed, or there were more than
+// one pass takes.
 func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
-	var stages [4][]step.Step
+	stages := map[step.Stage][]step.Step{}
 	for _, s := range steps {
-		n := stageOf(s)
+		n := step.StageOf(s)
 		stages[n] = append(stages[n], s)
 	}
-	outcomes := a.inOrder(ctx, owner, stages[recording])
+	outcomes := a.inOrder(ctx, owner, stages[step.Recording])
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, units(stages[changing]))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, units(stages[creating]))...)
-	return append(outcomes, a.inParallel(ctx, owner, units(stages[forgetting]))...)
+	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[step.Changing])))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[step.Creating])))...)
+	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
 
-const (
-	recording = iota
-	changing
-	creating
-	forgetting
-)
-
-func stageOf(s step.Step) int {
-	switch s.(type) {
-	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision:
-		return recording
-	case step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod, step.DeleteClaim, step.GiveClaim:
-		return changing
-	case step.CreatePod, step.CreateClaim:
-		return creating
-	case step.ForgetRevision, step.TrimPodsToDelete:
-		return forgetting
-	}
-	panic(fmt.Sprintf("apply: step %T has no stage", s)) // the set is closed: the linter finds a missing case
-}
+func atMost(n int, units [][]step.Step) [][]step.Step { return units[:min(n, len(units))] }
 
 // Errors joins what went wrong. Conflicts are left out: they mean that the view was old, and the event
 // that shows the newer version leads to the next look.
@@ -165,12 +152,13 @@ func (a *Applier) take(ctx context.Context, owner types.UID, s step.Step) Outcom
 	switch {
 	case err == nil:
 		logger.Info("step taken")
+		return Outcome{Step: s}
 	case IsConflict(err):
 		logger.V(1).Info("step refused, the view was old", "answer", err.Error())
 	default:
 		logger.Info("step failed", "error", err.Error())
 	}
-	return Outcome{Step: s, Err: err}
+	return Outcome{Step: s, Err: brief{err}}
 }
 
 func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error {

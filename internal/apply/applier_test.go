@@ -302,6 +302,20 @@ func TestCreationStartsSlowlyAndStopsAtTheBatchThatFails(t *testing.T) {
 	}
 }
 
+func TestThousandsOfPodsGoInSeveralPassesTheFirstOfThePlanFirst(t *testing.T) {
+	s := serve(t)
+	planned := creations(1200)
+	outcomes := s.take(t, planned...)
+	if len(outcomes) != 500 || apply.Errors(outcomes) != nil {
+		t.Fatalf("%d steps were taken in one pass, errors: %v; want 500 and none", len(outcomes), apply.Errors(outcomes))
+	}
+	for i, o := range outcomes {
+		if o.Step.Subject() != planned[i].Subject() {
+			t.Fatalf("step %d was on %s, want %s", i, o.Step.Subject(), planned[i].Subject())
+		}
+	}
+}
+
 func TestNothingIsDoneWhenTheRevisionCannotBeRecorded(t *testing.T) {
 	s := serve(t)
 	s.fail = func(write string) error {

@@ -35,7 +35,7 @@ func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcom
 		same := told[a]
 		// The first pod stands in the event too: without it, the API merges events of one reason, and the
 		// names of all but the first are lost.
-		recorder.Eventf(about, objectOf(same[0].Step), a.kind, a.reason, a.action, "%s", noteOn(same))
+		recorder.Eventf(about, objectOf(same[0].Step), a.kind, a.reason, a.action, "%s", Cut(noteOn(same), NoteLimit))
 	}
 }
 

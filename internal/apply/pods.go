@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -66,7 +67,17 @@ type containerPatch struct {
 }
 
 type podPatchStatus struct {
-	Conditions []corev1.PodCondition `json:"conditions"`
+	Conditions []conditionPatch `json:"conditions"`
+}
+
+// conditionPatch is a whole condition. What a merge patch does not name stays as it was, so a reason and a message
+// are sent also when they are empty.
+type conditionPatch struct {
+	Type               corev1.PodConditionType `json:"type"`
+	Status             corev1.ConditionStatus  `json:"status"`
+	Reason             string                  `json:"reason"`
+	Message            string                  `json:"message"`
+	LastTransitionTime metav1.Time             `json:"lastTransitionTime"`
 }
 
 func (a *Applier) patchPod(ctx context.Context, owner types.UID, t step.Target, p step.Patch) error {
@@ -106,10 +117,11 @@ func (a *Applier) sendPodPatch(ctx context.Context, owner types.UID, t step.Targ
 
 // patchConditions returns the version that the pod has after the write.
 func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.Target, conditions []corev1.PodCondition) (step.Target, error) {
-	raw, err := json.Marshal(podPatch{
-		Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion},
-		Status:   &podPatchStatus{Conditions: conditions},
-	})
+	status := &podPatchStatus{}
+	for _, c := range conditions {
+		status.Conditions = append(status.Conditions, conditionPatch{c.Type, c.Status, c.Reason, c.Message, c.LastTransitionTime})
+	}
+	raw, err := json.Marshal(podPatch{Metadata: podPatchMeta{UID: t.UID, ResourceVersion: t.ResourceVersion}, Status: status})
 	if err != nil {
 		return t, fmt.Errorf("encoding the conditions of pod %s: %w", t.Name, err)
 	}
@@ -150,7 +162,8 @@ func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target,
 // from Kubernetes 1.36 on look at that themselves; they say it in words only, and a refusal for another reason,
 // such as a quota, must not be taken for it: a new pod would not get through either.
 func IsInfeasible(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "didn't have enough allocatable resources")
+	var answer apierrors.APIStatus
+	return apierrors.IsForbidden(err) && errors.As(err, &answer) && strings.Contains(answer.Status().Message, "didn't have enough allocatable resources")
 }
 
 // changePod writes conditions, then resizes, then patches. Each write is conditional on the very version that

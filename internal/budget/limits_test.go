@@ -129,6 +129,7 @@ func TestNewLimits(t *testing.T) {
 		"the smallest partition percentage keeps one":            {replicas: ptr.To[int32](3), partition: "1%", want: Limits{Replicas: 3, Partition: 1, Unavailable: 1}},
 		"the limit of creations rounds up":                       {replicas: ptr.To[int32](10), creationLimit: "21%", want: Limits{Replicas: 10, Unavailable: 2, CreateUnavailable: ptr.To(3)}},
 		"a limit of zero creations is a limit":                   {replicas: ptr.To[int32](10), creationLimit: "0", want: Limits{Replicas: 10, Unavailable: 2, CreateUnavailable: ptr.To(0)}},
+		"decimals of a percentage count":                         {replicas: ptr.To[int32](16), unavailable: "12.5%", surge: "6.25%", want: Limits{Replicas: 16, Surge: 1, Unavailable: 2}},
 		"no replicas":                                            {replicas: ptr.To[int32](0), partition: "50%", want: Limits{}},
 	} {
 		t.Run(name, func(t *testing.T) {

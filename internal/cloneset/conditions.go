@@ -4,7 +4,6 @@ package cloneset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// namedInMessage is how many pods a message names before it only counts the others.
+// namedInMessage is how many pods or failures a message names before it only counts the others.
 const namedInMessage = 3
 
 // conditionsOf are the conditions of the status. Conditions of other writers stay as they are.
@@ -30,12 +29,10 @@ const namedInMessage = 3
 //   - Progressing: whether the release keeps its deadline, when it has one.
 //   - FailedScale, FailedUpdate: the last pass could not create or delete, or could not update, and why.
 func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome, now time.Time) []kruisev1alpha1.CloneSetCondition {
-	scaleErr, updateErr := failures(outcomes)
-	if len(next.Refused) > 0 {
-		updateErr = errors.Join(errors.New(shortened(next.Refused, "; ")), updateErr)
-	}
+	scaling, updating := failures(outcomes)
+	updating = slices.Concat(next.Refused, updating)
 	if next.Uncreatable != "" {
-		scaleErr = errors.Join(errors.New(next.Uncreatable), scaleErr)
+		scaling = slices.Concat([]string{next.Uncreatable}, scaling)
 	}
 	w := conditionWriter{conditions: slices.Clone(set.Status.Conditions), generation: set.Generation, now: metav1.NewTime(now)}
 
@@ -52,8 +49,8 @@ func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1a
 		w.clear(kruisev1alpha1.CloneSetConditionStalled)
 	}
 	w.progress(set, next, status)
-	w.fail(kruisev1alpha1.CloneSetConditionFailedScale, scaleErr)
-	w.fail(kruisev1alpha1.CloneSetConditionFailedUpdate, updateErr)
+	w.fail(kruisev1alpha1.CloneSetConditionFailedScale, scaling)
+	w.fail(kruisev1alpha1.CloneSetConditionFailedUpdate, updating)
 	return w.conditions
 }
 
@@ -95,16 +92,17 @@ func waitingPods(members []plan.Member) []string {
 }
 
 // failures sorts what went wrong by the condition that tells of it.
-func failures(outcomes []apply.Outcome) (scale, update error) {
-	var scaling, updating []apply.Outcome
+func failures(outcomes []apply.Outcome) (scaling, updating []string) {
 	for _, o := range outcomes {
-		if scales(o.Step) {
-			scaling = append(scaling, o)
-		} else {
-			updating = append(updating, o)
+		switch {
+		case o.Err == nil || apply.IsConflict(o.Err):
+		case scales(o.Step):
+			scaling = append(scaling, o.Err.Error())
+		default:
+			updating = append(updating, o.Err.Error())
 		}
 	}
-	return apply.Errors(scaling), apply.Errors(updating)
+	return scaling, updating
 }
 
 // scales tells whether a step changes how many pods there are.
@@ -165,13 +163,12 @@ func (w *conditionWriter) set(kind kruisev1alpha1.CloneSetConditionType, is bool
 }
 
 // fail says that the last pass failed, or takes it back.
-func (w *conditionWriter) fail(kind kruisev1alpha1.CloneSetConditionType, err error) {
-	switch {
-	case err != nil:
-		w.set(kind, true, "", err.Error())
-	default:
+func (w *conditionWriter) fail(kind kruisev1alpha1.CloneSetConditionType, failures []string) {
+	if len(failures) == 0 {
 		w.clear(kind)
+		return
 	}
+	w.set(kind, true, "", shortened(failures, "; "))
 }
 
 // clear sets a condition to False that was True once.

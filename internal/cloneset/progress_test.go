@@ -3,6 +3,7 @@
 package cloneset
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,10 @@ func TestADeadlineTellsOfAReleaseThatTakesTooLong(t *testing.T) {
 		available, paused, partition = kruisev1alpha1.ReasonCloneSetAvailable, kruisev1alpha1.ReasonCloneSetPaused, kruisev1alpha1.ReasonProgressPartitionAvailable
 		exceeded, going              = kruisev1alpha1.ReasonProgressDeadlineExceeded, kruisev1alpha1.ReasonCloneSetUpdated
 	)
+	texts := map[string]string{
+		available: "CloneSet is available", paused: "CloneSet is paused", partition: "CloneSet has been paused due to partition ready",
+		going: "CloneSet is progressing", exceeded: "CloneSet revision %s has timed out progressing",
+	}
 	for sentence, story := range map[string][]moment{
 		"a release that comes to its end": {{0, "b", 0, false, 0, going}, {50 * time.Second, "b", 1, false, 0, going}, {99 * time.Second, "b", 2, false, 0, available}},
 		"a release that is too slow, partial progress or not": {
@@ -74,6 +79,9 @@ func TestADeadlineTellsOfAReleaseThatTakesTooLong(t *testing.T) {
 				if got == nil || got.Reason != m.want || (got.Status == corev1.ConditionFalse) != (m.want == exceeded) {
 					t.Fatalf("after %s: condition is %+v, want %s", m.after, got, m.want)
 				}
+				if text := strings.Replace(texts[m.want], "%s", m.revision, 1); got.Message != text {
+					t.Errorf("after %s: the message is %q, want %q", m.after, got.Message, text)
+				}
 				if wait := untilDeadline(set, set.Status, at); (wait > 0) != (m.want == going) || wait > deadline+time.Second {
 					t.Errorf("after %s: looks again in %s", m.after, wait)
 				}
@@ -93,5 +101,33 @@ func TestWithoutADeadlineThereIsNoCondition(t *testing.T) {
 				t.Errorf("condition is %+v", got)
 			}
 		})
+	}
+}
+
+// The clock of the deadline stands in lastUpdateTime, so whoever reads the condition can tell what is left.
+func TestTheTimesOfProgressingAreThoseOfItsChanges(t *testing.T) {
+	set := builders.CloneSet("web").With(func(s *kruisev1alpha1.CloneSet) {
+		s.Spec.ProgressDeadlineSeconds = ptr.To(int32(deadline / time.Second))
+	}).Build()
+	for _, m := range []struct {
+		sentence            string
+		after               time.Duration
+		available           bool
+		updated, transition time.Duration
+	}{
+		{"a release begins", 0, false, 0, 0},
+		{"nothing new is said", 50 * time.Second, false, 0, 0},
+		{"another reason, and the same status", 60 * time.Second, true, 60 * time.Second, 0},
+		{"a pod is lost: the clock begins anew", 70 * time.Second, false, 70 * time.Second, 0},
+		{"another status", 171 * time.Second, false, 171 * time.Second, 171 * time.Second},
+		{"and again nothing new", 200 * time.Second, false, 171 * time.Second, 171 * time.Second},
+		{"another status once more", 300 * time.Second, true, 300 * time.Second, 300 * time.Second},
+	} {
+		next := plan.Plan{UpdateRevision: "b", CurrentRevision: "a", Limits: budget.Limits{Replicas: 1}, Members: []plan.Member{member("a", true, m.available)}}
+		set.Status = statusOf(plan.World{Set: set}, next, nil, now.Add(m.after))
+		got := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionProgressing)
+		if updated, transition := got.LastUpdateTime.Sub(now), got.LastTransitionTime.Sub(now); updated != m.updated || transition != m.transition {
+			t.Errorf("%s: %s, updated after %s, last transition after %s", m.sentence, got.Reason, updated, transition)
+		}
 	}
 }

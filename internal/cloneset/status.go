@@ -91,7 +91,7 @@ func (r *Reconciler) tellOfTrouble(set *kruisev1alpha1.CloneSet, next plan.Plan,
 	for _, kind := range []kruisev1alpha1.CloneSetConditionType{kruisev1alpha1.CloneSetConditionStalled} {
 		was, is := conditionOf(set.Status.Conditions, kind), conditionOf(status.Conditions, kind)
 		if is != nil && is.Status == corev1.ConditionTrue && (was == nil || was.Status != is.Status || was.Message != is.Message) {
-			r.Events.Eventf(set, nil, corev1.EventTypeWarning, is.Reason, "Plan", "%s", is.Message)
+			r.Events.Eventf(set, nil, corev1.EventTypeWarning, is.Reason, "Plan", "%s", apply.Cut(is.Message, apply.NoteLimit))
 		}
 	}
 	before := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionReady)

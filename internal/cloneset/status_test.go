@@ -119,6 +119,22 @@ func TestConditionsSayWhatIsWaitedFor(t *testing.T) {
 			plan.Plan{Limits: one, Members: []plan.Member{member("a", true, true)}}, []apply.Outcome{{Step: doomed, Err: errors.New("denied")}},
 			[]string{"Ready=True SpecReached: 1 pod available, 1 of them updated", "FailedScale=True : denied"},
 		},
+		"of many failures three are told": {
+			plan.Plan{Limits: one, Members: []plan.Member{member("a", true, true)}},
+			[]apply.Outcome{{Step: doomed, Err: errors.New("1")}, {Step: doomed, Err: errors.New("2")}, {Step: doomed, Err: errors.New("3")}, {Step: doomed, Err: errors.New("4")}},
+			[]string{"Ready=True SpecReached: 1 pod available, 1 of them updated", "FailedScale=True : 1; 2; 3 and 1 more"},
+		},
+		"a pause is not the fault of pods": {
+			plan.Plan{Limits: one, Members: []plan.Member{member("a", false, true)}, Held: "paused with 1 pods to update"}, nil,
+			[]string{"Ready=False Progressing: 1 of 1 pod available, 0 of 1 updated; paused with 1 pods to update"},
+		},
+		"a template whose pods cannot be made": {
+			plan.Plan{Limits: one, Uncreatable: "container app mounts nothing", Held: "container app mounts nothing"}, nil,
+			[]string{
+				"Ready=False Progressing: 0 of 1 pod available, 0 of 1 updated; container app mounts nothing",
+				"Stalled=True FailedCreate: container app mounts nothing", "FailedScale=True : container app mounts nothing",
+			},
+		},
 		"a conflict is nobody's error": {
 			plan.Plan{Limits: one, Members: []plan.Member{member("a", true, true)}}, []apply.Outcome{{Step: doomed, Err: conflict}},
 			[]string{"Ready=True SpecReached: 1 pod available, 1 of them updated"},

@@ -37,6 +37,8 @@ type Tracker struct {
 
 	mu     sync.Mutex
 	owners map[types.UID]map[key]*write
+	// empty holds an object of each kind: one for every write would be most of what the tracker weighs.
+	empty map[string]client.Object
 }
 
 type key struct {
@@ -45,7 +47,7 @@ type key struct {
 }
 
 type write struct {
-	object          client.Object // an empty object of the kind, to read into
+	object          client.Object // an empty object of the kind, shared, to make objects like it
 	uid             types.UID
 	resourceVersion string
 	deleted         bool
@@ -58,7 +60,7 @@ func New(cache, live client.Reader, clock clock.PassiveClock, timeout time.Durat
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	return &Tracker{cache: cache, live: live, clock: clock, timeout: timeout, owners: map[types.UID]map[key]*write{}}
+	return &Tracker{cache: cache, live: live, clock: clock, timeout: timeout, owners: map[types.UID]map[key]*write{}, empty: map[string]client.Object{}}
 }
 
 // Wrote notes that object was created or patched for owner; it holds what the server answered.
@@ -87,11 +89,15 @@ func (t *Tracker) Forget(owner types.UID) {
 
 func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
 	now := t.clock.Now()
-	w.object, w.made, w.verify = emptyLike(object), now, now.Add(verifyEvery)
+	w.made, w.verify = now, now.Add(verifyEvery)
 	k := key{kind: fmt.Sprintf("%T", object), name: client.ObjectKeyFromObject(object)}
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.empty[k.kind] == nil {
+		t.empty[k.kind] = emptyLike(object)
+	}
+	w.object = t.empty[k.kind]
 	if t.owners[owner] == nil {
 		t.owners[owner] = map[key]*write{}
 	}

@@ -18,7 +18,7 @@ import (
 const root = "../.."
 
 var (
-	proof    = regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9]+)`((?: \"[^\"]+\",?)*)")
+	proof    = regexp.MustCompile("`([a-z0-9/-]+)\\.(Test[A-Za-z0-9]+)`((?: \"[^\"]+\",?)*)")
 	sentence = regexp.MustCompile(`"([^"]+)"`)
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)

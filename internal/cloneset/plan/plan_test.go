@@ -96,6 +96,12 @@ func state(l kruisev1alpha1.LifecycleState) func(*builders.PodBuilder) {
 	return func(b *builders.PodBuilder) { b.Lifecycle(l) }
 }
 
+func excluding(value string) func(*kruisev1alpha1.CloneSet) {
+	return func(s *kruisev1alpha1.CloneSet) {
+		s.Labels = map[string]string{kruisev1alpha1.LabelScalingExcludePreparingDelete: value}
+	}
+}
+
 // told is a plan as a reader would tell it: what happens to which pod, new pods by their image.
 func told(p plan.Plan) []string {
 	var lines []string
@@ -142,7 +148,7 @@ func TestNextDecides(t *testing.T) {
 			sceneOf(inPlace(3), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0), []string{"UpdateInPlace web-a"},
 		},
 		"a pod that is unavailable already goes first and costs nothing": {
-			sceneOf(inPlace(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), []string{"UpdateInPlace web-a", "UpdateInPlace web-c"},
+			sceneOf(inPlace(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), []string{"UpdateInPlace web-c", "UpdateInPlace web-a"},
 		},
 		"nothing more is updated while an updated pod is not available": {
 			sceneOf(inPlace(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), nil,
@@ -228,6 +234,41 @@ func TestNextDecides(t *testing.T) {
 			sceneOf(inPlace(2).MaxUnavailable("2").Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), v1, v2).
 				pod("a", 0, func(b *builders.PodBuilder) { b.Annotation(kruisev1alpha1.AnnotationInPlaceState, "{") }).pod("b", 0),
 			[]string{"UpdateInPlace web-b"},
+		},
+		"nor their refresh": {
+			sceneOf(inPlace(2), v1).pod("a", 0, func(b *builders.PodBuilder) { b.Annotation(kruisev1alpha1.AnnotationInPlaceState, "{") }).pod("b", 0, state(kruisev1alpha1.LifecycleUpdated)),
+			[]string{"PatchPod web-b"},
+		},
+		"nor the creation of others": {
+			sceneOf(inPlace(2), v1).pod("a", 0, func(b *builders.PodBuilder) { b.Annotation(kruisev1alpha1.AnnotationInPlaceState, "{") }),
+			[]string{"CreatePod " + v1},
+		},
+		"a pod that lacks the hash of its revision gets it": {
+			sceneOf(inPlace(1), v1).pod("a", 0, with(func(p *corev1.Pod) { delete(p.Labels, kruisev1alpha1.LabelPodTemplateHash) })), []string{"PatchPod web-a"},
+		},
+		"ready pods that are not available yet are free to be scaled in": {
+			sceneOf(inPlace(1).MinReadySeconds(86400), v1).pod("a", 0).pod("b", 0).pod("c", 0), []string{"DeletePod web-a ScaleIn", "DeletePod web-b ScaleIn"},
+		},
+		"creations that are held back do not hold the deletion of a chosen pod back": {
+			sceneOf(inPlace(4).ScaleMaxUnavailable("1"), v1).pod("a", 0).pod("b", 0, chosen, notReady).pod("c", 0, notReady), []string{"DeletePod web-b Chosen"},
+		},
+		"nor that of a pod which its hook has let go": {
+			sceneOf(hooked(4).ScaleMaxUnavailable("1"), v1).pod("a", 0).pod("b", 0, chosen, state(preparingDelete)).pod("c", 0, notReady), []string{"DeletePod web-b ScaleIn"},
+		},
+		"beside an old pod that prepares for its update, a lost old pod is made again": {
+			sceneOf(hooked(2).Partition("1"), v1, v2).pod("a", 0, state(preparingUpdate), holding("update!")), []string{"CreatePod " + v1},
+		},
+		"a raised partition moves no pod back": {
+			sceneOf(inPlace(2).Partition("2"), v1, v2).pod("a", 1).pod("b", 1), nil,
+		},
+		"a pod held before its deletion counts as a replica": {
+			sceneOf(hooked(2), v1).pod("a", 0).pod("b", 0, chosen, state(preparingDelete), holding("delete!")), nil,
+		},
+		"unless the set says that such pods are not to be counted": {
+			sceneOf(hooked(2).With(excluding("true")), v1).pod("a", 0).pod("b", 0, chosen, state(preparingDelete), holding("delete!")), []string{"CreatePod " + v1},
+		},
+		"in this very word": {
+			sceneOf(hooked(2).With(excluding("yes")), v1).pod("a", 0).pod("b", 0, chosen, state(preparingDelete), holding("delete!")), nil,
 		},
 		"of many finished pods the ten newest stay": {
 			func() *scene {

@@ -37,6 +37,7 @@ func create(t *testing.T, ns string, b *builders.CloneSetBuilder) *kruisev1alpha
 func waitForPods(t *testing.T, ns string, n int) {
 	t.Helper()
 	until(t, fmt.Sprintf("%d pods in service", n), func() (bool, any) {
+		greet(t, ns)
 		pods, open := podsOf(t, ns), 0
 		for i := range pods {
 			if c := pod.Condition(&pods[i], kruisev1alpha1.ConditionInPlaceUpdateReady); c != nil && c.Status == corev1.ConditionTrue {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -126,6 +127,21 @@ func condition(set *kruisev1alpha1.CloneSet, kind kruisev1alpha1.CloneSetConditi
 		}
 	}
 	return kruisev1alpha1.CloneSetCondition{}
+}
+
+// greet is the first thing that a node does with a pod. No gate is opened before.
+func greet(t *testing.T, ns string) {
+	t.Helper()
+	for _, p := range podsOf(t, ns) {
+		if p.Status.StartTime != nil {
+			continue
+		}
+		before := p.DeepCopy()
+		p.Status.StartTime = ptr.To(metav1.Now())
+		if err := client.IgnoreNotFound(live.Status().Patch(t.Context(), &p, client.StrategicMergeFrom(before))); err != nil {
+			t.Fatalf("greeting pod %s: %v", p.Name, err)
+		}
+	}
 }
 
 // serve makes pods report what a node would: they run and their containers are ready.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+// offersResize asks the server whether it can change the resources of living pods. It is asked once: a server that
+// learns it in an upgrade is believed after the manager's next start.
+func offersResize(config *rest.Config, connection *http.Client) (bool, error) {
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(config, connection)
+	if err != nil {
+		return false, fmt.Errorf("connecting for discovery: %w", err)
+	}
+	core, err := client.ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		return false, fmt.Errorf("asking which resources the server has: %w", err)
+	}
+	return slices.ContainsFunc(core.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/resize" }), nil
+}
