@@ -108,7 +108,8 @@ type StatefulSetSpec struct {
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// ReserveOrdinals are ordinals that no pod gets: numbers of 0 or more, and ranges such as "3-5", both ends included.
+	// ReserveOrdinals are ordinals that no pod gets: numbers, and ranges such as "3-5", both ends included, of at most ten digits
+	// each. From 0 to 2147483647, at most 2048 entries, in any order; entries may overlap.
 	// Replicas stays the number of pods, so a pod of a reserved ordinal moves to the next free one.
 	// +optional
 	ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals,omitempty"`
@@ -217,8 +218,8 @@ type StatefulSetUpdateStrategy struct {
 	// +optional
 	Type StatefulSetUpdateStrategyType `json:"type,omitempty"`
 
-	// RollingUpdate tunes type RollingUpdate. For type OnDelete only its maxUnavailable and minReadySeconds have an effect,
-	// when pods are chosen for deletion and counted. Absent means all defaults.
+	// RollingUpdate tunes type RollingUpdate. No update of type OnDelete follows it, but it is there with its defaults all
+	// the same. Absent means all defaults.
 	// +kubebuilder:default={}
 	// +optional
 	RollingUpdate *RollingUpdateStatefulSetStrategy `json:"rollingUpdate,omitempty"`
