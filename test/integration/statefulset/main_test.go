@@ -148,12 +148,15 @@ func greet(t *testing.T, ns string) {
 func serve(t *testing.T, ns string) {
 	t.Helper()
 	for _, p := range podsOf(t, ns) {
+		if p.Status.Phase == corev1.PodRunning {
+			continue
+		}
 		before := p.DeepCopy()
 		p.Status.Phase = corev1.PodRunning
 		for _, kind := range []corev1.PodConditionType{corev1.ContainersReady, corev1.PodReady} {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
 		}
-		if err := live.Status().Patch(t.Context(), &p, client.StrategicMergeFrom(before)); err != nil {
+		if err := live.Status().Patch(t.Context(), &p, client.StrategicMergeFrom(before)); client.IgnoreNotFound(err) != nil {
 			t.Fatalf("reporting pod %s ready: %v", p.Name, err)
 		}
 	}
