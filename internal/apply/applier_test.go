@@ -392,6 +392,8 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
 		{Step: step.SetConditions{Because: "no update is under way", Target: step.On(p)}},
+		{Step: step.ResizeClaim{Because: "its template asks for 2Gi", Target: step.Target{Name: "data-a"}, Pod: "a"}},
+		{Step: step.AdoptPod{Because: "nobody controls it", Target: step.On(p)}},
 	}, nil)
 	close(recorder.Events)
 	var told []string
@@ -403,6 +405,8 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
+		"Normal SuccessfulResize claim data-a: its template asks for 2Gi",
+		"Normal SuccessfulUpdate pod a: nobody controls it",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -88,7 +88,7 @@ func TestHooks(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.scene.told(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			if prefix, any := cutStar(c.held); got.Held != c.held && !(any && len(got.Held) > len(prefix) && got.Held[:len(prefix)] == prefix) {
+			if prefix, open := cutStar(c.held); got.Held != c.held && !(open && len(got.Held) > len(prefix) && got.Held[:len(prefix)] == prefix) {
 				t.Errorf("held %q, want %q", got.Held, c.held)
 			}
 		})
