@@ -138,6 +138,9 @@ func (p *projection) change(hash string) *Change {
 	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
 		if r.Hash == hash && r.Err == nil {
 			d := inplace.Compare(r.Template, p.world.Live.Template)
+			if p.world.ResizeOff {
+				d = d.WithoutResize()
+			}
 			return &Change{From: hash, InPlace: d.Possible(), What: d.String(), Forces: d.Refusals}
 		}
 	}
