@@ -4,6 +4,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -175,7 +176,7 @@ func waitForProtection(t *testing.T, c client.Client) {
 	set := protected(t, c, kruisev1alpha1.DeleteProtectionAlways, 0)
 	eventually(t, "the server follows the policy", func() error {
 		if err := c.Delete(t.Context(), set, client.DryRunAll); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("a deletion is not refused: %v", err)
+			return errors.Join(errors.New("a deletion is not refused"), err)
 		}
 		return nil
 	})
