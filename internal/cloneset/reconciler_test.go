@@ -137,7 +137,7 @@ func TestOnePass(t *testing.T) {
 			set: inPlace(1).Claim("data"), edits: []edit{replicas(0)}, refuse: "delete persistentvolumeclaims",
 			writes: []string{"mark pods web-1"},
 			events: []string{
-				"Normal SuccessfulDelete on web, Pod web-1: pod web-1: there are 1 pods more than wanted",
+				"Normal SuccessfulDelete on web, Pod web-1: pod web-1: there is 1 pod more than wanted",
 				"Warning FailedDelete on web, PersistentVolumeClaim data-web-1: deleting claim data-web-1: forbidden: a rule says no",
 			},
 		},

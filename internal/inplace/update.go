@@ -22,8 +22,17 @@ import (
 type Aim struct {
 	// Revision is the full name of the ControllerRevision.
 	Revision string
-	// Label and Hash are the values of the pod's two revision labels.
+	// Label is the value of the pod's revision label. Hash is that of the label which repeats the hash alone; empty
+	// where pods have no such label.
 	Label, Hash string
+}
+
+func (a Aim) labels() map[string]*string {
+	labels := map[string]*string{kruisev1alpha1.LabelRevision: ptr.To(a.Label)}
+	if a.Hash != "" {
+		labels[kruisev1alpha1.LabelPodTemplateHash] = ptr.To(a.Hash)
+	}
+	return labels
 }
 
 // Begin is the step that starts the update of a pod to aim, or that supersedes an update which has not
@@ -71,9 +80,7 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	if err := finishPatch(&update.Patch, p, record); err != nil {
 		return step.UpdateInPlace{}, err
 	}
-	update.Patch.Labels = overlay(update.Patch.Labels, map[string]*string{
-		kruisev1alpha1.LabelRevision: ptr.To(aim.Label), kruisev1alpha1.LabelPodTemplateHash: ptr.To(aim.Hash),
-	})
+	update.Patch.Labels = overlay(update.Patch.Labels, aim.labels())
 	return update, nil
 }
 
@@ -145,9 +152,7 @@ func bring(update *step.UpdateInPlace, record *Record, p *corev1.Pod, d Differen
 
 // Relabel is the step for two revisions that do not differ: the pod is what it shall be already.
 func Relabel(p *corev1.Pod, aim Aim) step.PatchPod {
-	return step.PatchPod{Target: step.On(p), Patch: step.Patch{Labels: map[string]*string{
-		kruisev1alpha1.LabelRevision: ptr.To(aim.Label), kruisev1alpha1.LabelPodTemplateHash: ptr.To(aim.Hash),
-	}}}
+	return step.PatchPod{Target: step.On(p), Patch: step.Patch{Labels: aim.labels()}}
 }
 
 // InService is the condition that puts a pod back into service, or nil when the pod needs none: it has

@@ -55,6 +55,9 @@ func Configured(hook *kruisev1alpha1.LifecycleHook) bool {
 // Hooks are the hooks of a spec; none of them is nil-checked by callers.
 type Hooks struct {
 	PreDelete, InPlaceUpdate, PreNormal *kruisev1alpha1.LifecycleHook
+	// PreparesAll: while any hook has handlers, every new pod is PreparingNormal first, and without a preNormal hook
+	// until it has a node. Otherwise only a preNormal hook makes it so, as long as handlers of it are missing.
+	PreparesAll bool
 }
 
 // HooksOf reads the hooks of a spec, which may have none.
@@ -76,9 +79,10 @@ func (h Hooks) MarksNotReady() bool { return marks(h.PreDelete) || marks(h.InPla
 
 func marks(hook *kruisev1alpha1.LifecycleHook) bool { return Configured(hook) && hook.MarkPodNotReady }
 
-// First is the state that a new pod gets: Normal at once when nobody watches the states.
-func (h Hooks) First() kruisev1alpha1.LifecycleState {
-	if h.Configured() {
+// First is the state that a new pod gets with these labels and finalizers: Normal at once when nobody watches
+// the states.
+func (h Hooks) First(p *corev1.Pod) kruisev1alpha1.LifecycleState {
+	if h.PreparesAll && h.Configured() || !Complete(h.PreNormal, p) {
 		return kruisev1alpha1.LifecyclePreparingNormal
 	}
 	return kruisev1alpha1.LifecycleNormal
@@ -90,8 +94,8 @@ func (h Hooks) Settled(p *corev1.Pod) kruisev1alpha1.LifecycleState {
 	state := pod.Lifecycle(p)
 	switch state {
 	case kruisev1alpha1.LifecyclePreparingNormal:
-		held := Configured(h.PreNormal) && !Complete(h.PreNormal, p) ||
-			h.Configured() && !Configured(h.PreNormal) && p.Spec.NodeName == ""
+		held := !Complete(h.PreNormal, p) ||
+			h.PreparesAll && h.Configured() && !Configured(h.PreNormal) && p.Spec.NodeName == ""
 		if held {
 			return state
 		}

@@ -6,54 +6,23 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/lifecycle"
-	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 )
 
-// newPod is a pod of the set made from a revision. Its parts are the revision's: whoever changes them copies them first.
-func newPod(set *kruisev1alpha1.CloneSet, hooks lifecycle.Hooks, from revision.Revision, id string, now time.Time) *corev1.Pod {
-	template := from.Written
-	labels := maps.Clone(template.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[kruisev1alpha1.LabelRevision] = revision.LabelValue(from.Name)
-	labels[kruisev1alpha1.LabelPodTemplateHash] = from.Hash
-	labels[kruisev1alpha1.LabelInstanceID] = id
-	labels[kruisev1alpha1.LabelLifecycleState] = string(hooks.First())
-	annotations := maps.Clone(template.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[kruisev1alpha1.AnnotationLifecycleTimestamp] = now.UTC().Format(time.RFC3339)
-
-	created := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: set.Namespace, Name: podName(set, id), Labels: labels, Annotations: annotations,
-			Finalizers: slices.Clone(template.Finalizers), OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
-		},
-		Spec: template.Spec, // shared by all pods of the revision: thousands of copies would be alive at once
-	}
-	created.Spec.Volumes = withClaims(set, id, template.Spec.Volumes)
-	addGate(created, kruisev1alpha1.ConditionInPlaceUpdateReady)
-	if hooks.MarksNotReady() {
-		addGate(created, kruisev1alpha1.ConditionKruisePodReady)
-	}
+// newPod is a pod of the set made from a revision.
+func (p *pass) newPod(from revision.Revision, id string) *corev1.Pod {
+	set := p.world.Set
+	created := p.asked.New(from, metav1.ObjectMeta{
+		Namespace: set.Namespace, Name: podName(set, id), Labels: map[string]string{kruisev1alpha1.LabelInstanceID: id},
+		OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
+	})
+	created.Spec.Volumes = withClaims(set, id, from.Written.Spec.Volumes)
 	return created
-}
-
-func addGate(p *corev1.Pod, kind corev1.PodConditionType) {
-	if !pod.HasGate(p, kind) {
-		p.Spec.ReadinessGates = append(slices.Clip(p.Spec.ReadinessGates), corev1.PodReadinessGate{ConditionType: kind})
-	}
 }
 
 func podName(set *kruisev1alpha1.CloneSet, id string) string { return set.Name + "-" + id }

@@ -3,82 +3,79 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
-	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/lifecycle"
+	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/pod"
 )
 
 // Member is one active pod as a pass judges it.
-type Member struct {
-	Pod *corev1.Pod
-	// Updated: the pod carries the update revision.
-	Updated bool
-	// Ready and Available are as the status counts them.
-	Ready, Available bool
-	// Chosen: somebody asked for the deletion of this very pod.
-	Chosen bool
-	// Progress is how far the pod's in-place update has come. Unreadable is set instead when the pod's
-	// annotations make no sense; such a pod is only ever replaced.
-	Progress   inplace.Progress
-	Unreadable error
+type Member = member.Member
+
+// asked is what the set asks of each of its pods.
+func asked(world *World, now time.Time) *member.Set {
+	spec := &world.Set.Spec
+	hooks := lifecycle.HooksOf(spec.Lifecycle)
+	hooks.PreparesAll = true
+	return &member.Set{
+		History: slices.Concat(world.Revisions, world.Orphans), Hooks: hooks,
+		Policy: policyOf(spec.UpdateStrategy.Type), PolicyField: "updateStrategy.type", Grace: graceOf(&spec.UpdateStrategy),
+		MinReadySeconds: spec.MinReadySeconds, ChosenNames: spec.ScaleStrategy.PodsToDelete,
+		RepeatsHash: true, GatesAll: true, ChoosesRecreated: true,
+		ResizeOff: world.ResizeOff, Unresizable: world.Unresizable, Readings: world.Readings, Now: now,
+	}
+}
+
+// policyOf is how pods are updated. Nothing asks for it where the type is OnDelete.
+func policyOf(kind kruisev1alpha1.CloneSetUpdateStrategyType) member.Policy {
+	switch kind {
+	case kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType:
+		return member.InPlaceIfPossible
+	case kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType:
+		return member.InPlaceOnly
+	case kruisev1alpha1.ReCreateCloneSetUpdateStrategyType, kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
+	}
+	return member.Recreate
+}
+
+func graceOf(strategy *kruisev1alpha1.CloneSetUpdateStrategy) time.Duration {
+	if s := strategy.InPlaceUpdateStrategy; s != nil {
+		return time.Duration(s.GracePeriodSeconds) * time.Second
+	}
+	return 0
 }
 
 func (p *pass) judge() {
-	spec := &p.world.Set.Spec
 	for _, candidate := range p.world.Pods {
 		if !pod.IsActive(candidate) || !p.selects(candidate) {
 			continue
 		}
-		m := Member{Pod: candidate, Updated: pod.HasRevision(candidate, p.plan.UpdateRevision)}
-		m.Progress, m.Unreadable = p.world.reading(candidate).Progress(candidate, p.now)
-		// The gate says the same for pods that have one, and it stays open where no container restarts. A pod
-		// without it would count as available between the change of its image and the moment when the node
-		// acts on it.
-		if why := p.world.Unresizable[candidate.UID]; why != "" && m.Updated && m.Progress.NextBatch {
-			m.Progress.Infeasible = why // it was to be resized in its next batch
-		}
-		settled := m.Progress.Finished || m.Unreadable != nil || inplace.GateOpen(candidate)
-		m.Ready = settled && pod.IsReady(candidate)
-		m.Available = settled && pod.IsAvailable(candidate, spec.MinReadySeconds, p.now)
-		m.Chosen = pod.IsChosen(candidate, spec.ScaleStrategy.PodsToDelete)
-		if wait, byTime := pod.AvailableIn(candidate, spec.MinReadySeconds, p.now); settled && byTime {
-			p.lookAgainIn(wait)
-		}
-		if m.Progress.Holding {
-			// In whole seconds: the annotation counts no finer.
-			p.lookAgainIn((m.Progress.GraceLeft + time.Second - 1).Truncate(time.Second))
-		}
+		m := p.asked.Judge(candidate)
+		p.lookAgainIn(m.LookAgain)
 		p.plan.Members = append(p.plan.Members, m)
 	}
 }
 
-func (m Member) preparingDelete() bool {
-	return pod.Lifecycle(m.Pod) == kruisev1alpha1.LifecyclePreparingDelete
-}
-
-func (m Member) preparingUpdate() bool {
-	return pod.Lifecycle(m.Pod) == kruisev1alpha1.LifecyclePreparingUpdate
-}
-
-func (m Member) counted() budget.Member {
-	return budget.Member{PreparingDelete: m.preparingDelete(), Chosen: m.Chosen, Available: m.Available}
+func budgeted(m Member) budget.Member {
+	return budget.Member{PreparingDelete: m.PreparingDelete(), Chosen: m.Chosen, Available: m.Available}
 }
 
 // newWhenScaling: a pod that prepares for its update counts as updated, because it will be.
-func (m Member) newWhenScaling() bool { return m.Updated || m.preparingUpdate() }
+func newWhenScaling(m Member) bool { return m.Updated || m.PreparingUpdate() }
 
 func (p *pass) count(isNew func(Member) bool) budget.Counts {
 	var counts budget.Counts
 	for _, m := range p.plan.Members {
 		if isNew(m) {
-			counts.New.Add(m.counted())
+			counts.New.Add(budgeted(m))
 		} else {
-			counts.Old.Add(m.counted())
+			counts.Old.Add(budgeted(m))
 		}
 	}
 	return counts
@@ -92,4 +89,19 @@ func (p *pass) membersWhere(wanted func(Member) bool) []*corev1.Pod {
 		}
 	}
 	return pods
+}
+
+// take follows a verdict on a pod: its step, and what people have to be told.
+func (p *pass) take(of *corev1.Pod, v member.Verdict) {
+	p.tell(v)
+	if v.Step != nil {
+		p.pods[of.UID] = v.Step
+	}
+}
+
+func (p *pass) tell(v member.Verdict) {
+	p.plan.Refused = append(p.plan.Refused, v.Refused...)
+	if v.Held != "" {
+		p.hold(v.Held)
+	}
 }

@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"slipway.dev/slipway/internal/budget"
-	"slipway.dev/slipway/internal/inplace"
-	"slipway.dev/slipway/internal/lifecycle"
+	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -32,9 +31,10 @@ import (
 //	mend     create claims anew that pods still wait for
 //	tidy     remove finished pods, revisions that history no longer needs, and names of pods that are gone
 func Next(world World, now time.Time) Plan {
-	p := &pass{world: world, now: now, hooks: lifecycle.HooksOf(world.Set.Spec.Lifecycle), pods: map[types.UID]step.Step{}, turns: map[types.UID]int{}, pairs: map[[2]string]inplace.Difference{}, sizes: map[string]sizes{}}
+	p := &pass{world: world, now: now, asked: asked(&world, now), pods: map[types.UID]step.Step{}, turns: map[types.UID]int{}}
 	if p.plan.Invalid = p.read(); p.plan.Invalid != nil {
 		p.plan.UpdateRevision, p.plan.CurrentRevision = world.Set.Status.UpdateRevision, world.Set.Status.CurrentRevision
+		p.asked.Update.Name = p.plan.UpdateRevision
 		p.judge()
 		return p.plan
 	}
@@ -65,9 +65,9 @@ type pass struct {
 	now      time.Time
 	plan     Plan
 	selector labels.Selector
-	hooks    lifecycle.Hooks
-	// updateRevision and currentRevision are the two sides of the release.
-	updateRevision, currentRevision revision.Revision
+	// asked is what each pod is asked for, the update revision among it; currentRevision is the other side of the release.
+	asked           *member.Set
+	currentRevision revision.Revision
 	// pods holds the one step that each pod gets in this pass. A later policy overrides an earlier one:
 	// to put a pod into service that is about to be deleted would be a write for nothing.
 	pods map[types.UID]step.Step
@@ -77,10 +77,6 @@ type pass struct {
 	held *holdings
 	// creations come after the steps of living pods.
 	creations []step.Step
-	// pairs are the differences between two revisions, by their hashes, each computed once.
-	pairs map[[2]string]inplace.Difference
-	// sizes are the resources of a revision beside those of the others, by its hash.
-	sizes map[string]sizes
 }
 
 // read resolves the spec. It fails on what the API server would have rejected, had the schema been there

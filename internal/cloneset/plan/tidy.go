@@ -17,16 +17,12 @@ import (
 // tidy forgets history, finished pods and names of pods that are gone. It runs in every pass and holds nothing up.
 func (p *pass) tidy() {
 	p.removeFinished()
-	live := []string{p.updateRevision.Hash, p.currentRevision.Hash}
+	live := []string{p.asked.Update.Hash, p.currentRevision.Hash}
 	for _, m := range p.plan.Members {
 		live = append(live, pod.RevisionHash(m.Pod))
 	}
 	limit := int(ptr.Deref(p.world.Set.Spec.RevisionHistoryLimit, 10))
-	for _, old := range revision.Expired(p.world.Revisions, live, limit) {
-		p.plan.Steps = append(p.plan.Steps, step.ForgetRevision{
-			Because: step.Because(fmt.Sprintf("no pod carries it and only %d earlier revisions are kept", limit)), Target: step.On(old.Object),
-		})
-	}
+	p.plan.Steps = append(p.plan.Steps, revision.Forget(p.world.Revisions, live, limit)...)
 	p.trim()
 }
 

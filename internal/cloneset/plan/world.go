@@ -51,14 +51,6 @@ type World struct {
 	Unresizable map[types.UID]string
 }
 
-// reading is what the annotations of a pod say.
-func (w *World) reading(p *corev1.Pod) inplace.Reading {
-	if known, decoded := w.Readings[p.UID]; decoded && known.Holds(p) {
-		return known
-	}
-	return inplace.Read(p)
-}
-
 // Plan is what to do now, and what the decision was based on.
 type Plan struct {
 	Steps []step.Step

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/lifecycle"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/step"
+)
+
+// beforeUpdate is what the hook of in-place updates asks for before a pod may be changed. It returns false
+// when the pod may be changed now.
+//
+// A pod in the middle of an update goes on without its hook: it is out of service already, and a newer
+// version must not wait behind a broken one.
+func (s *Set) beforeUpdate(m Member) (held Verdict, waits bool) {
+	hook := s.Hooks.InPlaceUpdate
+	switch state := pod.Lifecycle(m.Pod); {
+	case state == kruisev1alpha1.LifecycleUpdating:
+		return Verdict{}, false
+	case state == kruisev1alpha1.LifecyclePreparingUpdate:
+		if !lifecycle.Blocks(hook, m.Pod) {
+			return Verdict{}, false
+		}
+		return Verdict{Held: "the inPlaceUpdate hook holds pods"}, true
+	case state == kruisev1alpha1.LifecycleUpdated && lifecycle.Configured(hook):
+		again, unmarked := s.prepareUpdate(m, "a newer revision came before the hook was put back")
+		lifecycle.PutBack(hook, m.Pod, &again.Patch)
+		return Verdict{Step: again, Refused: unmarked}, true
+	case lifecycle.Blocks(hook, m.Pod):
+		prepared, unmarked := s.prepareUpdate(m, "its inPlaceUpdate hook comes before the update")
+		return Verdict{Step: prepared, Refused: unmarked}, true
+	}
+	return Verdict{}, false
+}
+
+func (s *Set) prepareUpdate(m Member, why step.Because) (prepared step.PatchPod, unmarked []string) {
+	conditions, unmarked := s.marked(m.Pod, s.Hooks.InPlaceUpdate, lifecycle.BeforeUpdate)
+	return step.PatchPod{
+		Because: why, Target: step.On(m.Pod), Conditions: conditions,
+		Patch: lifecycle.Enter(kruisev1alpha1.LifecyclePreparingUpdate, s.Now),
+	}, unmarked
+}
+
+// CallOff lets a pod go back that prepares for an update which is not asked for any more. Nothing for every
+// other pod.
+func (s *Set) CallOff(m Member) Verdict {
+	if !m.PreparingUpdate() {
+		return Verdict{}
+	}
+	state := s.Hooks.Settled(m.Pod)
+	conditions, err := lifecycle.Unmark(m.Pod, state, s.Now)
+	if err != nil {
+		return Verdict{Refused: refused(m.Pod, err.Error())}
+	}
+	return Verdict{Step: step.PatchPod{
+		Because: "its update was called off before it began", Target: step.On(m.Pod),
+		Conditions: conditions, Patch: lifecycle.Enter(state, s.Now),
+	}}
+}
+
+// Delete deletes a pod, or prepares its deletion when its preDelete hook holds it. There is always a step. A
+// pod that prepares for its deletion already and is still held is not to be asked for: it would be patched again.
+func (s *Set) Delete(doomed *corev1.Pod, cause step.DeleteCause, why string) Verdict {
+	if !s.HoldsDeletion(doomed) {
+		return Verdict{Step: step.DeletePod{Because: step.Because(why), Target: step.On(doomed), Cause: cause}}
+	}
+	conditions, unmarked := s.marked(doomed, s.Hooks.PreDelete, lifecycle.BeforeDelete)
+	prepared := step.PatchPod{
+		Because: step.Because(why + "; its preDelete hook comes first"), Target: step.On(doomed), Conditions: conditions,
+		Patch: lifecycle.Enter(kruisev1alpha1.LifecyclePreparingDelete, s.Now),
+	}
+	if cause == step.Recreate && s.ChoosesRecreated {
+		prepared.Patch.Labels[kruisev1alpha1.LabelSpecifiedDelete] = ptr.To("true")
+	}
+	return Verdict{Step: prepared, Refused: unmarked}
+}
+
+// HoldsDeletion tells whether the preDelete hook holds the pod.
+func (s *Set) HoldsDeletion(p *corev1.Pod) bool { return lifecycle.Blocks(s.Hooks.PreDelete, p) }
+
+// Revoke calls the deletion of a pod off that its hook still prepares. Nothing when hooks take pods out of
+// service: this one may have been let down already, so it goes.
+func (s *Set) Revoke(p *corev1.Pod) Verdict {
+	if s.Hooks.MarksNotReady() {
+		return Verdict{}
+	}
+	state := kruisev1alpha1.LifecycleNormal
+	if s.Hooks.Configured() {
+		state = kruisev1alpha1.LifecyclePreparingNormal
+	}
+	return Verdict{Step: step.PatchPod{
+		Because: "it is wanted again before its deletion began", Target: step.On(p), Patch: lifecycle.Enter(state, s.Now),
+	}}
+}
+
+// marked are the conditions that take a pod out of service while a hook works on it. A pod whose condition
+// cannot be read stays in service, and people are told.
+func (s *Set) marked(held *corev1.Pod, hook *kruisev1alpha1.LifecycleHook, why lifecycle.Reason) (conditions []corev1.PodCondition, unmarked []string) {
+	conditions, err := lifecycle.MarkNotReady(held, hook, why, s.Now)
+	if err != nil {
+		unmarked = []string{err.Error()}
+	}
+	return conditions, unmarked
+}
