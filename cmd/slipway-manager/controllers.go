@@ -15,6 +15,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/server"
 )
 
 // controllers are all that there are, by the name that --controllers takes.
@@ -36,7 +37,8 @@ func setUpCloneSet(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := cloneset.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
-	resize, err := offersResize(mgr.GetConfig(), mgr.GetHTTPClient())
+	// Asked once: a server that learns it in an upgrade is believed after the next start.
+	resize, err := server.OffersResize(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}

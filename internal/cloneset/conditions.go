@@ -124,12 +124,7 @@ func shortened(list []string, separator string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:namedInMessage], separator), len(list)-namedInMessage)
 }
 
-func pods(n int32) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
+func pods(n int32) string { return step.Counted(int(n), "pod", "pods") }
 
 // conditionWriter changes a condition only where it says something new, so that a settled set causes no
 // write.
