@@ -382,7 +382,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "c", errors.New("old"))
 	p := builders.Pod("a").Build()
 	apply.Tell(recorder, p, []apply.Outcome{
-		{Step: step.CreatePod{Because: "1 of 3 pods are missing", Pod: p}},
+		{Step: step.CreatePod{Because: "1 of 3 pods is missing", Pod: p}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "b"}}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "c"}}},
@@ -401,7 +401,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		told = append(told, e)
 	}
 	want := []string{
-		"Normal SuccessfulCreate pod a: 1 of 3 pods are missing",
+		"Normal SuccessfulCreate pod a: 1 of 3 pods is missing",
 		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",

@@ -258,7 +258,9 @@ func TestAPodOfAnotherControllerKeepsItsName(t *testing.T) {
 	if err := live.Create(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	create(t, ns, builders.StatefulSet("web").Replicas(1))
+	create(t, ns, builders.StatefulSet("web").Replicas(1).With(func(s *kruisev1beta1.StatefulSet) {
+		s.Spec.UpdateStrategy.Type = kruisev1beta1.OnDeleteStatefulSetStrategyType // else it would be replaced: it is of no revision
+	}))
 	until(t, "the set to wait for the name", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionReady)
 		return strings.Contains(c.Message, "its name is taken by a pod that is not the set's"), c
