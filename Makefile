@@ -95,8 +95,8 @@ test-simulation: ## Run the controllers in thousands of random worlds
 	go test $(TEST_FLAGS) -timeout 30m ./test/simulation/...
 
 .PHONY: soak
-soak: ## Run the simulation for many more seeds: SEEDS=<n>
-	go test $(TEST_FLAGS) -timeout 0 ./test/simulation -run TestRandom -seeds $(SEEDS)
+soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration

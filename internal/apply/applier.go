@@ -59,43 +59,21 @@ type Outcome struct {
 // Steps that were not tried have no outcome: an earlier one of their unit or kind failed, or there were more than
 // one pass takes.
 func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step) []Outcome {
-	var stages [4][]step.Step
+	stages := map[step.Stage][]step.Step{}
 	for _, s := range steps {
-		n := stageOf(s)
+		n := step.StageOf(s)
 		stages[n] = append(stages[n], s)
 	}
-	outcomes := a.inOrder(ctx, owner, stages[recording])
+	outcomes := a.inOrder(ctx, owner, stages[step.Recording])
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[changing])))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[creating])))...)
-	return append(outcomes, a.inParallel(ctx, owner, units(stages[forgetting]))...)
+	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[step.Changing])))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[step.Creating])))...)
+	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
 
 func atMost(n int, units [][]step.Step) [][]step.Step { return units[:min(n, len(units))] }
-
-const (
-	recording = iota
-	changing
-	creating
-	forgetting
-)
-
-func stageOf(s step.Step) int {
-	switch s.(type) {
-	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision:
-		return recording
-	case step.AdoptPod, step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace, step.DeletePod,
-		step.DeleteClaim, step.GiveClaim, step.ResizeClaim:
-		return changing
-	case step.CreatePod, step.CreateClaim:
-		return creating
-	case step.ForgetRevision, step.TrimPodsToDelete:
-		return forgetting
-	}
-	panic(fmt.Sprintf("apply: step %T has no stage", s)) // the set is closed: the linter finds a missing case
-}
 
 // Errors joins what went wrong. Conflicts are left out: they mean that the view was old, and the event
 // that shows the newer version leads to the next look.
@@ -188,8 +166,7 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.CreateRevision:
 		return a.create(ctx, owner, "revision", s.Revision.DeepCopy())
 	case step.CreatePod:
-		created := *s.Pod // the answer overwrites the whole of it, and nothing that it shares with others
-		return a.create(ctx, owner, "pod", &created)
+		return a.createPod(ctx, owner, s.Pod)
 	case step.CreateClaim:
 		return a.create(ctx, owner, "claim", s.Claim.DeepCopy())
 	case step.DeleteClaim:

@@ -76,7 +76,7 @@ func Scale(l Limits, c Counts, o Options) Scaling {
 
 	s.Need = atLeast0(l.Replicas + s.Surge - total)
 	s.NeedOld = atLeast0(l.Partition + s.SurgeOld - totalOld)
-	s.Create, s.Limited = creation(l, c, s)
+	s.Create, s.Limited = creation(l, c, s, Split{Old: totalOld, New: total - totalOld})
 	s.HeldBack = s.Need - s.Create.Total()
 	if o.SameRevision {
 		s.Create = Split{New: s.Create.Total()}
@@ -135,12 +135,16 @@ func surge(l Limits, c Counts, oldGap, newGap int) Scaling {
 	return s
 }
 
-func creation(l Limits, c Counts, s Scaling) (create Split, limited bool) {
+// creation takes old pods first, but pods above the replicas last: one old pod more than the partition keeps would be
+// updated at once, and if that takes a new pod, the same old pod would be created again for ever.
+func creation(l Limits, c Counts, s Scaling, have Split) (create Split, limited bool) {
 	n := s.Need
 	if l.CreateUnavailable != nil {
 		n = min(n, atLeast0(*l.CreateUnavailable-c.missing()))
 	}
-	old := min(n, s.NeedOld)
+	missing, missingOld := atLeast0(l.Replicas-have.Total()), atLeast0(l.Partition-have.Old)
+	newFirst := min(atLeast0(n-missingOld), atLeast0(missing-missingOld))
+	old := min(n-newFirst, s.NeedOld)
 	return Split{Old: old, New: n - old}, n < s.Need
 }
 

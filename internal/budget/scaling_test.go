@@ -134,6 +134,13 @@ func TestQuantities(t *testing.T) {
 				Revoke: 2, Need: 1, Create: Split{New: 1}, Wish: 0, SurgeForDeletion: 0,
 			},
 		},
+		"where creation is held back, the pods that are missing come before the one that stands in for a chosen pod": {
+			limits: Limits{Replicas: 3, Partition: 2, Surge: 1, CreateUnavailable: ptr.To(1)}, pods: "1oA* 1oA",
+			want: Scaling{
+				Revoke: 2, Need: 2, NeedOld: 1, Create: Split{New: 1}, Limited: true, HeldBack: 1, Cap: -1,
+				SurgeForDeletion: 1, Surge: 1, SurgeOld: 1,
+			},
+		},
 		"creation is held back": {
 			limits: Limits{Replicas: 4, Unavailable: 1, CreateUnavailable: ptr.To(1)}, pods: "2nA 1nu",
 			want: Scaling{Revoke: 1, Need: 1, Limited: true, HeldBack: 1},

@@ -4,6 +4,9 @@
 // (package api), a cache that lags behind it, the pure model of a node, a clock that only moves when told, and a scheduler that
 // chooses from a seed what happens next. The same seed always tells the same story.
 //
+// A seed also chooses what its story is about: hooks, claims, surge, orders and sizes, everything together, or anything. Features that
+// must meet for a fault to show meet in stories that are about them, and a test counts that each feature does its work often enough.
+//
 // While it runs, a judge looks at every write of the manager, in the true state of the world and not in the manager's view of
 // it, and compares it with what the spec that the manager had seen allows. At the end people stop editing, faults stop, and the
 // set must converge and be left alone.

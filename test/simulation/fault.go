@@ -43,9 +43,9 @@ var errCrashed = errors.New("the process is dead")
 // unreliable is the manager's connection to the API server. It has one fault at most per reconcile. It tells the judge of each write.
 type unreliable struct {
 	client.Client
-	after func()                         // after each write
-	live  func(*kruisev1alpha1.CloneSet) // for each read of a set
-	note  func(what string)              // for the transcript; may be nil
+	after func()                            // after each write
+	live  func(*kruisev1alpha1.CloneSet)    // for each read of a set
+	note  func(kind faultKind, what string) // for the transcript; may be nil
 	fault fault
 	count int
 	dead  bool
@@ -66,7 +66,7 @@ func (u *unreliable) write(what string, do func() error) error {
 	}
 	u.count++
 	if kind != noFault && u.note != nil {
-		u.note(fmt.Sprintf("%s of the %s", kind, what))
+		u.note(kind, what)
 	}
 	anything := schema.GroupResource{Resource: "anything"}
 	switch kind {

@@ -193,30 +193,38 @@ func (s *simulation) provide(add func(int, func()), pod *corev1.Pod, l kruisev1a
 	if weight == 0 {
 		return
 	}
-	work := func(says string, change func(client.Object)) {
+	if says, change := provision(pod, l); change != nil {
 		add(weight, func() { s.provider(pod, says, change) })
 	}
 	if pod.DeletionTimestamp != nil {
-		if slices.ContainsFunc(pod.Finalizers, isHandler) {
-			work("lets go of", func(o client.Object) { o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), isHandler)) })
-		}
 		return
 	}
-	switch state := stateOf(pod); {
-	case state == kruisev1alpha1.LifecyclePreparingNormal && !complete(l.PreNormal, pod):
-		work("prepares", func(o client.Object) { register(l.PreNormal, o) })
-	case state == kruisev1alpha1.LifecyclePreparingUpdate && blocks(l.InPlaceUpdate, pod):
-		work("allows the update of", func(o client.Object) { withdraw(l.InPlaceUpdate, o) })
-	case state == kruisev1alpha1.LifecyclePreparingDelete && blocks(l.PreDelete, pod):
-		work("allows the deletion of", func(o client.Object) { withdraw(l.PreDelete, o) })
-	case state == kruisev1alpha1.LifecycleUpdated && !complete(l.InPlaceUpdate, pod):
-		work("has checked", func(o client.Object) { register(l.InPlaceUpdate, o) })
-	case state == kruisev1alpha1.LifecycleNormal && !s.calm && !(complete(l.PreDelete, pod) && complete(l.InPlaceUpdate, pod)):
+	if stateOf(pod) == kruisev1alpha1.LifecycleNormal && !s.calm && !(complete(l.PreDelete, pod) && complete(l.InPlaceUpdate, pod)) {
 		add(1, func() {
 			s.provider(pod, "takes charge of", func(o client.Object) { register(l.PreDelete, o); register(l.InPlaceUpdate, o) })
 		})
 	}
 	s.restart(add, pod)
+}
+
+// provision is what a pod asks of the provider, in words and as a change; nil for nothing.
+func provision(pod *corev1.Pod, l kruisev1alpha1.Lifecycle) (says string, change func(client.Object)) {
+	state := stateOf(pod)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		if slices.ContainsFunc(pod.Finalizers, isHandler) {
+			return "lets go of", func(o client.Object) { o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), isHandler)) }
+		}
+	case state == kruisev1alpha1.LifecyclePreparingNormal && !complete(l.PreNormal, pod):
+		return "prepares", func(o client.Object) { register(l.PreNormal, o) }
+	case state == kruisev1alpha1.LifecyclePreparingUpdate && blocks(l.InPlaceUpdate, pod):
+		return "allows the update of", func(o client.Object) { withdraw(l.InPlaceUpdate, o) }
+	case state == kruisev1alpha1.LifecyclePreparingDelete && blocks(l.PreDelete, pod):
+		return "allows the deletion of", func(o client.Object) { withdraw(l.PreDelete, o) }
+	case state == kruisev1alpha1.LifecycleUpdated && !complete(l.InPlaceUpdate, pod):
+		return "has checked", func(o client.Object) { register(l.InPlaceUpdate, o) }
+	}
+	return "", nil
 }
 
 func (s *simulation) provider(pod *corev1.Pod, says string, change func(client.Object)) {
@@ -255,14 +263,18 @@ func (s *simulation) restart(add func(int, func()), pod *corev1.Pod) {
 	}
 	list := entries(pod)
 	there := slices.Contains(list, entryOther)
+	comes, goes := 1, 5
+	if s.about(Hooked) {
+		comes, goes = 4, 1
+	}
 	switch {
 	case there:
-		add(5, func() {
+		add(goes, func() {
 			list := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e == entryOther })
 			s.enter(pod, list, "is done with")
 		})
-	case !s.calm && s.random.IntN(4) == 0:
-		add(1, func() { s.enter(pod, append(slices.Clone(list), entryOther), "takes out of service") })
+	case !s.calm && (s.random.IntN(4) == 0 || s.about(Hooked)):
+		add(comes, func() { s.enter(pod, append(slices.Clone(list), entryOther), "takes out of service") })
 	}
 }
 

@@ -110,7 +110,9 @@ func (s *scene) spares(pod *corev1.Pod) error {
 			}
 		}
 	}
-	if s.old(pod) && !picked && c.old-1 < s.Partition {
+	// In scaling, a pod that prepares for its update counts as updated already.
+	old := s.old(pod) && stateOf(pod) != kruisev1alpha1.LifecyclePreparingUpdate
+	if old && !picked && c.old-1 < s.Partition {
 		return fmt.Errorf("%d pods of old revisions would remain, below partition %d", c.old-1, s.Partition)
 	}
 	if s.updatesByDeletion() || picked {
@@ -261,8 +263,9 @@ func ordered(before, after *corev1.Pod) error {
 	if was.App != is.App {
 		return fmt.Errorf("both containers change at once, although they have an order")
 	}
-	if before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision] {
-		return nil // the first container is not part of this update
+	begins := before.Labels[kruisev1alpha1.LabelRevision] != after.Labels[kruisev1alpha1.LabelRevision]
+	if held := before.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != ""; begins || held {
+		return nil // this is the first batch, so the first container is not part of the update
 	}
 	if !runsImage(before, &before.Spec.Containers[0]) || !before.Status.ContainerStatuses[0].Ready {
 		return fmt.Errorf("the second container changes before the first one is ready")

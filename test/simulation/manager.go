@@ -54,7 +54,10 @@ func (m *managerProcess) start(from func(api.Kind) int) {
 		m.cache.Guard()
 	}
 	w.judge.begin(m.cache, theSet)
-	m.line = &unreliable{Client: w.server.Client(manager), after: w.judge.look, live: w.judge.readLive, note: func(what string) { w.tell("fault: %s", what) }}
+	m.line = &unreliable{Client: w.server.Client(manager), after: w.judge.look, live: w.judge.readLive, note: func(kind faultKind, what string) {
+		w.tell("fault: %s of the %s", kind, what)
+		w.noted[fmt.Sprintf("a write has a fault: %s", kind)] = true
+	}}
 	next := plan.Next
 	if m.hooks.Plan != nil {
 		next = m.hooks.Plan
@@ -67,6 +70,9 @@ func (m *managerProcess) start(from func(api.Kind) int) {
 		Clock:  w.clock,
 		Plan: func(world plan.World, now time.Time) plan.Plan {
 			p := next(world, now)
+			if p.Throttled {
+				w.noted["scaleStrategy.maxUnavailable holds creations back"] = true
+			}
 			if m.planned != nil {
 				m.planned(p)
 			}
@@ -136,6 +142,11 @@ var errTampered = errors.New("the reconciler changed an object of the cache")
 func (m *managerProcess) reconcile(f fault) error {
 	w := m.world
 	m.queued = false
+	for _, kind := range api.Kinds() {
+		if m.cache.Pending(kind) > 0 {
+			w.noted["a reconcile looks at a stale cache"] = true
+		}
+	}
 	w.judge.begin(m.cache, theSet)
 	m.line.strike(f)
 	result, err := m.reconciler.Reconcile(context.Background(), ctrl.Request{NamespacedName: theSet})

@@ -24,47 +24,48 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-var mutationSeeds = flag.Uint64("mutation-seeds", 1000, "within how many stories a mutation must be caught")
+var mutationSeeds = flag.Uint64("mutation-seeds", 100, "within how many stories of its theme a mutation must be caught")
 
 // TestMutationsAreCaught puts one fault after the other into planner, apply and freshness, and expects that a story shows it by
 // breaking the rule that the fault offends. A judge that everything passes would prove nothing.
 func TestMutationsAreCaught(t *testing.T) {
 	for sentence, m := range map[string]struct {
+		theme  Theme
 		hooks  Hooks
 		caught []string // what the violation says, one of
 	}{
 		"the planner ignores the partition": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = nil }),
+			Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = nil }),
 			[]string{"below partition", "pods of the update revision, with"},
 		},
 		"the planner allows one unavailable pod more": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.UpdateStrategy.MaxUnavailable = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Unavailable + 1)
 			}),
 			[]string{"would be available, with"},
 		},
 		"the planner surges by one pod more": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			Surging, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.UpdateStrategy.MaxSurge = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Surge + 1)
 			}),
 			[]string{"above replicas"},
 		},
 		"the planner never surges": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = nil }),
+			Surging, planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.MaxSurge = nil }),
 			[]string{"pods of old revisions, with partition"}, // where nothing may be unavailable it gets nowhere
 		},
 		"the planner ignores the pause": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Paused = false }),
+			Ordering, planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Paused = false }),
 			[]string{"paused", "not updated by deletion now"},
 		},
 		"a pod that is being updated in place counts as available": {
-			Hooks{Plan: countingUpdatingAsAvailable}, []string{"would be available, with"},
+			Anything, Hooks{Plan: countingUpdatingAsAvailable}, []string{"would be available, with"},
 		},
 		"a broken release holds its own fix up": {
-			Hooks{Plan: waitingForAllPods}, []string{"pods of old revisions, with partition"},
+			Anything, Hooks{Plan: waitingForAllPods}, []string{"pods of old revisions, with partition"},
 		},
 		"the drain is left out": {
-			steps(func(s step.Step) step.Step {
+			Anything, steps(func(s step.Step) step.Step {
 				if u, is := s.(step.UpdateInPlace); is {
 					u.Drain = nil
 					return u
@@ -74,7 +75,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"while the pod is in service"},
 		},
 		"the gate is never opened": {
-			steps(func(s step.Step) step.Step {
+			Anything, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.SetConditions); is {
 					return nil
 				}
@@ -83,39 +84,39 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"is not available"},
 		},
 		"the gate is opened before the node has acted": {
-			Hooks{Plan: openingGates}, []string{"the gate opens"},
+			Anything, Hooks{Plan: openingGates}, []string{"the gate opens"},
 		},
 		"a grace period is cut short": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan { return plan.Next(withoutGrace(w), now) }},
+			Ordering, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan { return plan.Next(withoutGrace(w), now) }},
 			[]string{"the gate opens", "still in a grace period", "runs"},
 		},
 		"history in use is forgotten": {
-			Hooks{Plan: forgettingTooMuch}, []string{"forgotten"},
+			Anything, Hooks{Plan: forgettingTooMuch}, []string{"forgotten"},
 		},
 		"writes are not conditional on the version judged": {
-			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
+			Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
 			[]string{"would be available, with", "the gate opens", "while the pod is in service", "below partition", "the status is not", "generation"},
 		},
 		"a hook is ignored before a deletion": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreDelete = nil })
 			}),
 			[]string{"its preDelete hook holds"},
 		},
 		"a hook is ignored before an update": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.InPlaceUpdate = nil })
 			}),
 			[]string{"its inPlaceUpdate hook holds"},
 		},
 		"a pod becomes normal before its hook has prepared it": {
-			planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreNormal = nil })
 			}),
 			[]string{"before its preNormal hook"},
 		},
 		"entries of other programs are dropped": {
-			conditions(func(c *corev1.PodCondition) bool {
+			Hooked, conditions(func(c *corev1.PodCondition) bool {
 				for _, before := range []string{",", ""} {
 					c.Message = strings.ReplaceAll(c.Message, before+`{"userAgent":"restarter","key":"web"}`, "")
 				}
@@ -127,23 +128,23 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"an entry of another program is lost"},
 		},
 		"a pod is not marked before it is prepared": {
-			conditions(func(c *corev1.PodCondition) bool {
+			Hooked, conditions(func(c *corev1.PodCondition) bool {
 				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionFalse
 			}),
 			[]string{"changes while it is in service"},
 		},
 		"a mark is never taken away": {
-			conditions(func(c *corev1.PodCondition) bool {
+			Hooked, conditions(func(c *corev1.PodCondition) bool {
 				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionTrue
 			}),
 			[]string{"is out of service because of", "is not available"},
 		},
 		"the preparation of an update is not called off": {
-			Hooks{Plan: neverCallingOff},
+			Hooked, Hooks{Plan: neverCallingOff},
 			[]string{"is in state PreparingUpdate"},
 		},
 		"states are written for nobody": {
-			steps(func(s step.Step) step.Step {
+			Anything, steps(func(s step.Step) step.Step {
 				if u, is := s.(step.UpdateInPlace); is && u.Patch.Labels != nil {
 					u.Patch.Labels[kruisev1alpha1.LabelLifecycleState] = ptr.To(string(kruisev1alpha1.LifecycleUpdating))
 					u.Patch.Annotations[kruisev1alpha1.AnnotationLifecycleTimestamp] = ptr.To("2026-01-01T12:00:00Z")
@@ -154,7 +155,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"while no hook is configured"},
 		},
 		"claims are forgotten": {
-			steps(func(s step.Step) step.Step {
+			Claiming, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.CreateClaim); is {
 					return nil
 				}
@@ -163,7 +164,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"pod is created before its claim"},
 		},
 		"claims outlive pods that are scaled in": {
-			steps(func(s step.Step) step.Step {
+			Claiming, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.DeleteClaim); is {
 					return nil
 				}
@@ -172,10 +173,10 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"although the manager has deleted its pod"},
 		},
 		"claims go before their pod": {
-			Hooks{Plan: deletingClaimsFirst}, []string{"is not on its way out"},
+			Claiming, Hooks{Plan: deletingClaimsFirst}, []string{"is not on its way out"},
 		},
 		"the claim of a pod that was evicted is given up": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				honest := plan.Next(w, now)
 				w.Set = w.Set.DeepCopy()
 				w.Set.Spec.ScaleStrategy.DisablePVCReuse = true
@@ -185,7 +186,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"although claims are reused"},
 		},
 		"a claim on its way out is counted on": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				claims := w.Claims
 				w.Claims = nil
 				for _, c := range claims {
@@ -198,7 +199,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"which is on its way out"},
 		},
 		"freshness never waits": {
-			Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
+			Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"above replicas", "would be available, with", "of the update revision"},
 		},
 	} {
@@ -206,7 +207,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			t.Parallel()
 			others := map[string]int{}
 			for seed := uint64(1); seed <= *mutationSeeds; seed++ {
-				err := Run(seed, m.hooks, nil)
+				_, err := play(seed, m.theme, m.hooks, nil)
 				if err == nil {
 					continue
 				}

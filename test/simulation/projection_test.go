@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
 )
+
+var projections = flag.Int("projections", 200, "in how many random worlds what is foretold is compared with what happens")
 
 // course is what a release does, in the words of the comparison: pass by pass, pod by pod.
 type course struct {
@@ -40,20 +43,38 @@ func projected(s project.Story) course {
 				did = append(did, "delete "+a.Object)
 			case project.InPlace, project.Drain:
 				did = append(did, "in place "+a.Object)
-			case project.Resume:
+			case project.Resume, project.Advance:
 				did = append(did, "resume "+a.Object)
 			case project.Release:
 				did = append(did, "release "+a.Object)
-			case project.Label, project.Prepare:
+			case project.Prepare:
+				did = append(did, "prepare "+a.Object)
+			case project.Label:
 				did = append(did, "label "+a.Object)
 			default: // revisions are not compared
 			}
 		}
 		if len(did) > 0 {
-			r.Passes = append(r.Passes, strings.Join(did, ", "))
+			r.Passes = append(r.Passes, deletionsFirst(strings.Join(did, ", ")))
 		}
 	}
 	return r
+}
+
+// deletionsFirst is the order in which a pass is compared: what happens to pods that exist is done at once, and a pod that goes with its
+// claims may be tried before others.
+func deletionsFirst(pass string) string {
+	did := strings.Split(pass, ", ")
+	slices.SortStableFunc(did, func(a, b string) int {
+		first := func(s string) int {
+			if strings.HasPrefix(s, "delete ") {
+				return 0
+			}
+			return 1
+		}
+		return first(a) - first(b)
+	})
+	return strings.Join(did, ", ")
 }
 
 // inStep lets everybody have their turn, one after the other: the cache learns all, the manager looks once, the scheduler
@@ -100,7 +121,31 @@ func (s *simulation) bindAndRun() {
 				busy = true
 			}
 		}
+		for _, pod := range s.pods() {
+			busy = s.letGo(pod) || busy
+		}
+		s.collectClaims()
 	}
+}
+
+// collectClaims lets claims go that nobody holds any more.
+func (s *simulation) collectClaims() {
+	for o := s.orphan(); o != nil; o = s.orphan() {
+		s.collect(o)
+	}
+	for c := s.unused(); c != nil; c = s.unused() {
+		s.unprotect(c)
+	}
+}
+
+// letGo is a provider of hooks that does its work the moment it is asked. It returns whether there was any.
+func (s *simulation) letGo(pod *corev1.Pod) bool {
+	says, change := provision(pod, hooksOf(s.set()))
+	if change == nil {
+		return false
+	}
+	s.provider(pod, says, change)
+	return true
 }
 
 // bindFairly gives a pod the node with the fewest, the first by name of several.
@@ -135,10 +180,8 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 	}
 	r.Least = count(from)
 	var at time.Time
-	for _, w := range s.server.Log()[since:] {
-		if w.Kind != api.Pods {
-			continue
-		}
+	log := slices.DeleteFunc(slices.Clone(s.server.Log()[since:]), func(w api.Write) bool { return w.Kind != api.Pods })
+	for i, w := range log {
 		pod := w.After.(*corev1.Pod)
 		if w.Actor == manager {
 			if did := act(w); did != "" {
@@ -154,7 +197,13 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 		} else {
 			pods[pod.UID] = pod
 		}
-		r.Least = min(r.Least, count(w.Time))
+		// The writes of one pass have no order among them: the pass is counted when it is over.
+		if w.Actor != manager || i == len(log)-1 || log[i+1].Actor != manager || !log[i+1].Time.Equal(w.Time) {
+			r.Least = min(r.Least, count(w.Time))
+		}
+	}
+	for i, did := range r.Passes {
+		r.Passes[i] = deletionsFirst(did)
 	}
 	return r
 }
@@ -180,6 +229,8 @@ func act(w api.Write) string {
 		return "resume " + after.Name
 	case before.Annotations[kruisev1alpha1.AnnotationInPlaceState] != after.Annotations[kruisev1alpha1.AnnotationInPlaceState]:
 		return "in place " + after.Name
+	case stateOf(before) != stateOf(after) && (stateOf(after) == kruisev1alpha1.LifecyclePreparingUpdate || stateOf(after) == kruisev1alpha1.LifecyclePreparingDelete):
+		return "prepare " + after.Name
 	}
 	return "label " + after.Name
 }
@@ -209,9 +260,20 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 	if s.random.IntN(3) == 0 {
 		first.Sidecar = "s1"
 	}
+	hooked := s.random.IntN(2) == 0
+	if hooked {
+		first.Held = []string{"", "u", "du", "du", "dun"}[s.random.IntN(5)]
+	}
 	s.releases = []Release{first}
 	set := newSet(int32(1+s.random.IntN(12)), first)
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
+	if hooked {
+		set.Spec.Lifecycle = s.fullLifecycle()
+	}
+	if s.random.IntN(3) == 0 {
+		set.Spec.VolumeClaimTemplates = s.claimTemplates()
+		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
+	}
 	s.create(set)
 	s.manager.start(nil)
 	for range 1 + s.random.IntN(6) {
@@ -220,7 +282,6 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 		}
 		s.edit(func(set *kruisev1alpha1.CloneSet) {
 			s.randomEdit(set)
-			set.Spec.Lifecycle = nil // nobody plays the provider of hooks here
 			s.keepPace(set)
 		})
 	}
@@ -232,7 +293,7 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 	}
 	s.edit(func(set *kruisev1alpha1.CloneSet) {
 		s.randomEdit(set)
-		set.Spec.Lifecycle = nil // nobody plays the provider of hooks here
+		s.keepPace(set)
 		for s.random.IntN(3) > 0 || !wanted(set).Healthy() {
 			s.newTemplate(set)
 			s.keepPace(set)
@@ -244,8 +305,8 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 // TestProjection compares what is foretold with what then happens, for many worlds: the same pods, in the same passes and
 // order, in place or not, with the same fewest pods available.
 func TestProjection(t *testing.T) {
-	passes, inPlace, recreated := 0, 0, 0
-	for seed, compared := uint64(0), 0; compared < 200; seed++ {
+	passes, inPlace, recreated, prepared, onClaims := 0, 0, 0, 0, 0
+	for seed, compared := uint64(0), 0; compared < *projections; seed++ {
 		s := randomWorld(t, seed)
 		if slices.ContainsFunc(s.pods(), func(pod *corev1.Pod) bool { return pod.Labels[labelApp] != setName }) {
 			continue // a pod that was given up keeps its name, and a manager finds that out only when it is refused
@@ -280,10 +341,14 @@ func TestProjection(t *testing.T) {
 			passes++
 			inPlace += strings.Count(did, "in place ")
 			recreated += strings.Count(did, "delete ")
+			prepared += strings.Count(did, "prepare ")
+		}
+		if len(s.set().Spec.VolumeClaimTemplates) > 0 && strings.Contains(strings.Join(want.Passes, " "), "create ") {
+			onClaims++
 		}
 	}
-	t.Logf("%d passes, %d pods in place, %d deleted", passes, inPlace, recreated)
-	if passes < 400 || inPlace < 100 || recreated < 200 {
-		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated))
+	t.Logf("%d passes, %d pods in place, %d deleted, %d prepared for their hooks, %d sets made pods with claims", passes, inPlace, recreated, prepared, onClaims)
+	if passes < 400 || inPlace < 100 || recreated < 200 || prepared < 100 || onClaims < 20 {
+		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated, prepared, onClaims))
 	}
 }

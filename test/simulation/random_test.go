@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seeds    = flag.Uint64("seeds", 5000, "how many random stories TestRandom plays")
+	seeds    = flag.Uint64("seeds", 3000, "how many random stories TestRandom plays")
 	oneSeed  = flag.Uint64("seed", 0, "play and tell this story only; 0 plays many")
 	fromSeed = flag.Uint64("from", 1, "the first seed of TestRandom")
 	maxFail  = flag.Int("failures", 5, "stop after so many failing stories")

@@ -65,6 +65,11 @@ func (s *simulation) ending() error {
 			return fmt.Errorf("coming to a standstill: %w", err)
 		}
 	}
+	if s.set() != nil && (s.random.IntN(3) == 0 || s.about(Hooked) && s.random.IntN(2) == 0) {
+		if err := s.overtaken(); err != nil {
+			return err
+		}
+	}
 	s.tell("-- the last edit")
 	s.goodEnd()
 	if err := s.settle(); err != nil {

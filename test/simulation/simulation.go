@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/node"
@@ -19,9 +20,11 @@ import (
 // simulation is one random story.
 type simulation struct {
 	*world
+	theme    Theme
 	releases []Release // every template so far, for rolling back
 	weights  weights
 	calm     bool
+	hooked   bool // the set begins with hooks
 	claimed  bool // the set has claims, at least at times
 	// What may still happen: edits of the spec, misfortunes of pods, deaths of the manager.
 	edits, misfortunes, deaths int
@@ -48,48 +51,53 @@ const stormSteps = 250
 
 // Run plays the story of a seed. It returns the first violation, with what had happened at that point; nil if there is none.
 func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error {
-	w := newWorld(seed, hooks, tell)
-	s := &simulation{world: w}
+	_, err := play(seed, "", hooks, tell)
+	return err
+}
+
+// play plays the story of a seed on a theme; without one, the seed has its own. It returns the world as the story left it.
+func play(seed uint64, theme Theme, hooks Hooks, tell func(format string, args ...any)) (*simulation, error) {
+	s := &simulation{world: newWorld(seed, hooks, tell)}
+	if s.theme = drawTheme(s.random); theme != "" {
+		s.theme = theme
+	}
 	s.weights = drawWeights(s.random)
 	s.edits, s.misfortunes, s.deaths = 2+s.random.IntN(7), s.random.IntN(6), max(s.random.IntN(6)-2, 0)
 	s.model, s.latency = drawModel(s.random), []int{0, 10, 40}[s.random.IntN(3)]
 	s.manager.guarded = seed%50 == 0
-	first := Release{App: "v1"}
-	if s.random.IntN(3) == 0 {
-		first.Sidecar, first.Ordered = "s1", s.random.IntN(2) == 0
+	s.tell("-- a story about %s", s.theme)
+	s.found()
+	s.manager.start(nil)
+	if s.random.IntN(2) == 0 { // half of the stories begin in the middle of a life, the others at birth
+		if err := s.settle(); err != nil {
+			return s, err
+		}
 	}
-	hooked := s.random.IntN(2) == 0
-	if hooked && s.random.IntN(4) != 0 {
-		first.Held = s.randomHeld()
+	if err := s.storm(); err != nil {
+		return s, err
 	}
-	if s.random.IntN(3) == 0 {
-		first.CPU, first.Memory = "100m", "64Mi"
-	}
-	first.Reads = s.random.IntN(6) == 0
+	return s, s.ending()
+}
+
+// found creates the set that the story begins with.
+func (s *simulation) found() {
+	s.hooked = s.random.IntN(2) == 0
+	first := s.firstRelease()
 	s.releases = []Release{first}
 	set := newSet(int32(1+s.random.IntN(6)), first)
 	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
-	if hooked {
+	if s.hooked {
 		set.Spec.Lifecycle = s.randomLifecycle()
 	}
 	for range s.random.IntN(4) {
 		s.randomEdit(set)
 	}
-	if s.claimed = seed%3 == 0; s.claimed {
+	if s.claimed = s.random.IntN(4) == 0 || s.about(Claiming, Together); s.claimed {
 		set.Spec.VolumeClaimTemplates = s.claimTemplates()
 		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
 	}
+	s.dwell(set)
 	s.create(set)
-	s.manager.start(nil)
-	if s.random.IntN(2) == 0 { // half of the stories begin in the middle of a life, the others at birth
-		if err := s.settle(); err != nil {
-			return err
-		}
-	}
-	if err := s.storm(); err != nil {
-		return err
-	}
-	return s.ending()
 }
 
 // tooMuch is CPU that no node can give to a living pod.
@@ -98,7 +106,7 @@ const tooMuch = "9"
 func drawModel(r *rand.Rand) node.Model {
 	some := func(values ...int) time.Duration { return time.Duration(values[r.IntN(len(values))]) * time.Second }
 	return node.Model{
-		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 0, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
+		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 1, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
 		ResizeDelay: some(0, 0, 2), Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 		CrashAfter: some(0, 2), BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
 	}
@@ -211,6 +219,10 @@ func (s *simulation) editOnce() {
 		s.edit(s.editClaims)
 		return
 	}
+	if !s.about(Anything) && s.random.IntN(2) == 0 {
+		s.edit(s.themedEdit)
+		return
+	}
 	s.edit(s.randomEdit)
 }
 
@@ -237,10 +249,12 @@ func (s *simulation) crash() {
 	s.deaths--
 	if s.random.IntN(2) == 0 {
 		s.tell("manager: is killed and starts again")
+		s.noted["the manager is killed"] = true
 		s.manager.start(nil)
 		return
 	}
 	s.tell("manager: is killed and starts again with an old view")
+	s.noted["the manager is killed and starts with an old view"] = true
 	s.judge.reborn()
 	s.manager.start(func(kind api.Kind) int {
 		n := len(s.server.History(kind))
@@ -284,6 +298,9 @@ func (s *simulation) goodEnd() {
 		}
 		s.roll(set, r)
 		u.Paused = false
+		if s.about(Claiming) && s.random.IntN(2) == 0 { // claims go with the pods of the end
+			set.Spec.Replicas = ptr.To(max(*set.Spec.Replicas-1, 0))
+		}
 		if u.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType || u.Type == kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType {
 			u.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
 		}

@@ -36,6 +36,7 @@ type world struct {
 	kubelet map[types.UID]*kubelet
 	noticed int // how much of the log the kubelets and the owner mapping have noticed
 	tell    func(format string, args ...any)
+	noted   map[string]bool // what happened to the manager, for counting
 }
 
 // kubelet is what a node knows about one of its pods beyond the pod itself.
@@ -54,6 +55,7 @@ func newWorld(seed uint64, hooks Hooks, tell func(string, ...any)) *world {
 		clock:   clocktesting.NewFakePassiveClock(epoch),
 		kubelet: map[types.UID]*kubelet{},
 		tell:    tell,
+		noted:   map[string]bool{},
 	}
 	w.server = api.New(w.clock)
 	w.judge = newJudge(w.server, w.clock, tell)
@@ -182,6 +184,7 @@ func (w *world) stepNode(pod *corev1.Pod) {
 
 // reportLate writes what the kubelet saw some time ago. Like a real one, it names only what it has changed.
 func (w *world) reportLate(pod *corev1.Pod, k *kubelet) {
+	w.noted["a node reports late"] = true
 	patch := k.late
 	k.late, k.busy = nil, true
 	stored, err := w.server.Patch("node", api.Pods, client.ObjectKeyFromObject(pod), api.Status, types.StrategicMergePatchType, patch)

@@ -62,7 +62,7 @@ func (p *pass) judge() {
 	}
 }
 
-func counted(m Member) budget.Member {
+func budgeted(m Member) budget.Member {
 	return budget.Member{PreparingDelete: m.PreparingDelete(), Chosen: m.Chosen, Available: m.Available}
 }
 
@@ -73,9 +73,9 @@ func (p *pass) count(isNew func(Member) bool) budget.Counts {
 	var counts budget.Counts
 	for _, m := range p.plan.Members {
 		if isNew(m) {
-			counts.New.Add(counted(m))
+			counts.New.Add(budgeted(m))
 		} else {
-			counts.Old.Add(counted(m))
+			counts.Old.Add(budgeted(m))
 		}
 	}
 	return counts

@@ -158,25 +158,3 @@ func TestTheNextBatchIsBegunByRefresh(t *testing.T) {
 		t.Errorf("the step is %+v", update)
 	}
 }
-
-func TestAnEnvironmentThatNobodyWouldRestartRecreates(t *testing.T) {
-	change := func(kind kruisev1alpha1.CloneSetUpdateStrategyType) plan.Plan {
-		s := sceneOf(inPlace(1).Type(kind))
-		env := []corev1.EnvVar{{Name: "TIER", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['tier']"}}}}
-		s.set.Spec.Template.Spec.Containers[0].Env = env
-		for i, tier := range []string{"front", "back"} {
-			s.set.Spec.Template.Labels["tier"] = tier
-			s.live(v1)
-			s.world.Revisions = append(s.world.Revisions, s.recorded(int64(i+1)))
-		}
-		return plan.Next(s.pod("a", 0, with(func(p *corev1.Pod) { p.Spec.Containers[0].Env = env })).world, now)
-	}
-	possible := change(kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType)
-	if diff := cmp.Diff([]string{"DeletePod web-a Recreate"}, told(possible)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	refused := change(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType)
-	if len(refused.Steps) > 0 || len(refused.Refused) != 1 || !strings.Contains(refused.Refused[0], "metadata.labels['tier']") {
-		t.Errorf("InPlaceOnly names the field; got %v, refused %q", told(refused), refused.Refused)
-	}
-}

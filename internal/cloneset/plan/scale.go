@@ -25,7 +25,7 @@ func (p *pass) scale() bool {
 	})
 	if s.Limited {
 		p.plan.Throttled = true
-		p.hold(fmt.Sprintf("%d pods are missing, and scaleStrategy.maxUnavailable lets %d be created now", s.Need, s.Create.Total()))
+		p.hold(fmt.Sprintf("%s missing, and scaleStrategy.maxUnavailable lets %d be created now", counted(s.Need, "pod is", "pods are"), s.Create.Total()))
 	}
 	switch {
 	case p.revoke(s.Revoke):
@@ -108,7 +108,7 @@ func (p *pass) scaleIn(s budget.Scaling) bool {
 			p.hold("scaling in waits until enough pods are available")
 			continue
 		}
-		p.delete(victim, step.ScaleIn, fmt.Sprintf("there are %d pods more than wanted", s.Over))
+		p.delete(victim, step.ScaleIn, fmt.Sprintf("there %s more than wanted", are(s.Over)))
 		deleted = true
 	}
 	return deleted
@@ -138,4 +138,20 @@ func (p *pass) hold(why string) {
 	if p.plan.Held == "" {
 		p.plan.Held = why
 	}
+}
+
+// are is a number of pods with the verb before it.
+func are(n int) string {
+	if n == 1 {
+		return "is 1 pod"
+	}
+	return fmt.Sprintf("are %d pods", n)
+}
+
+// counted is a number with the words that fit it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -23,7 +23,7 @@ func (p *pass) update() {
 	switch {
 	case strategy.Paused:
 		if s.Wish > 0 {
-			p.hold(fmt.Sprintf("paused with %d pods to update", s.Wish))
+			p.hold(fmt.Sprintf("paused with %s to update", counted(s.Wish, "pod", "pods")))
 		}
 		return
 	case p.repairResizes(s.Cap):
@@ -33,7 +33,7 @@ func (p *pass) update() {
 		return
 	case strategy.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
 		p.callOff(p.candidates())
-		p.hold(fmt.Sprintf("%d pods are updated when somebody deletes them (updateStrategy.type is OnDelete)", s.Wish))
+		p.hold(fmt.Sprintf("%s (updateStrategy.type is OnDelete)", counted(s.Wish, "pod is updated when somebody deletes it", "pods are updated when somebody deletes them")))
 		return
 	}
 	unavailable, onTarget := p.unavailable()

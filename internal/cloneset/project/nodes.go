@@ -44,7 +44,7 @@ func (p *projection) assume() {
 		p.story.Assumed = append(p.story.Assumed, fmt.Sprintf("image %s does not start now (%s): it is taken to fail everywhere", image, p.failing[image]))
 	}
 	if unready := p.story.Start.Total - p.story.Start.Available; unready > 0 && len(p.failing) == 0 {
-		p.story.Assumed = append(p.story.Assumed, fmt.Sprintf("%d pods are not available now: they are taken to become so by themselves", unready))
+		p.story.Assumed = append(p.story.Assumed, counted(unready, "pod is not available now: it is taken to become so by itself", "pods are not available now: they are taken to become so by themselves"))
 	}
 	hooks := lifecycle.HooksOf(p.world.Set.Spec.Lifecycle)
 	if hooks.Configured() {

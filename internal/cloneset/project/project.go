@@ -3,6 +3,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/member"
@@ -148,6 +150,8 @@ func (p *projection) change(hash string) *Change {
 // take carries the steps of a plan out, and tells of those that people care about.
 func (p *projection) take(next plan.Plan) {
 	var actions []Action
+	next.Steps = slices.Clone(next.Steps)
+	slices.SortStableFunc(next.Steps, func(a, b step.Step) int { return cmp.Compare(step.StageOf(a), step.StageOf(b)) })
 	for _, s := range next.Steps {
 		if told, worth := p.tell(s, next); worth {
 			actions = append(actions, told)
@@ -176,6 +180,9 @@ func (p *projection) take(next plan.Plan) {
 // tell turns a step into an action. Opening a readiness gate is not worth telling: it follows from the update.
 func (p *projection) tell(s step.Step, next plan.Plan) (Action, bool) {
 	a := Action{Object: s.Subject(), Verb: verbOf(s), Why: s.Why()}
+	if i := p.find(a.Object); a.Verb == Resume && i >= 0 && p.world.Pods[i].Annotations[kruisev1alpha1.AnnotationInPlaceGrace] == "" {
+		a.Verb = Advance
+	}
 	if a.Verb == "" {
 		return a, false
 	}
@@ -291,13 +298,21 @@ func (p *projection) end(last plan.Plan) Story {
 	case last.Held != "":
 		s.Left = append(s.Left, last.Held)
 	case kept > 0:
-		s.Left = append(s.Left, fmt.Sprintf("%d pods stay on older revisions, as updateStrategy.partition asks", kept))
+		s.Left = append(s.Left, fmt.Sprintf("%s on older revisions, as updateStrategy.partition asks", counted(kept, "pod stays", "pods stay")))
 	}
 	s.Left = append(s.Left, waiting[:min(len(waiting), shown)]...)
 	if more := len(waiting) - shown; more > 0 {
-		s.Left = append(s.Left, fmt.Sprintf("and %d more pods are not available", more))
+		s.Left = append(s.Left, fmt.Sprintf("and %s not available", counted(more, "more pod is", "more pods are")))
 	}
 	return *s
+}
+
+// counted is a number with the word that fits it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shown is how many pods are named where all might have the same trouble.

@@ -75,6 +75,53 @@ func TestHooksLetGoAtOnce(t *testing.T) {
 	}
 }
 
+func TestWordsFitWhatTheyTellOf(t *testing.T) {
+	ordered := func(s *kruisev1alpha1.CloneSet) {
+		first := corev1.EnvVar{Name: "KRUISE_CONTAINER_PRIORITY", Value: "2"}
+		c := s.Spec.Template.Spec.Containers
+		c[0].Env = append(c[0].Env, first)
+		s.Spec.Template.Spec.Containers = append(c, corev1.Container{
+			Name: "side", Image: "registry.test/side:v1", Env: []corev1.EnvVar{{Name: first.Name, Value: "1"}},
+		})
+	}
+	newImages := func(s *kruisev1alpha1.CloneSet) {
+		for i := range s.Spec.Template.Spec.Containers {
+			s.Spec.Template.Spec.Containers[i].Image += "-new"
+		}
+	}
+	for sentence, test := range map[string]struct {
+		base  *builders.CloneSetBuilder
+		edit  func(*Objects)
+		verbs string
+		told  string // in what is left or assumed
+	}{
+		"containers that wait for others are no grace period": {
+			builders.CloneSet("web").Replicas(1).InPlace().With(ordered), func(o *Objects) { newImages(o.Set) },
+			"update in place p0, update the next containers in place p0", "",
+		},
+		"one pod stays": {
+			builders.CloneSet("web").Replicas(1).InPlace().Partition("1"), func(o *Objects) { newImages(o.Set) },
+			"", "1 pod stays on older revisions",
+		},
+		"one pod is not available": {
+			builders.CloneSet("web").Replicas(1).InPlace(), func(o *Objects) { o.Pods[0].Status.Conditions = nil },
+			"", "1 pod is not available now",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := settled(t, test.base.Build())
+			test.edit(&o)
+			story := Of(o.World(), now, Options{})
+			if got := verbs(story); got != test.verbs {
+				t.Errorf("got %s, want %s", got, test.verbs)
+			}
+			if told := strings.Join(slices.Concat(story.Left, story.Assumed), "; "); !strings.Contains(told, test.told) {
+				t.Errorf("told %q, want %q in it", told, test.told)
+			}
+		})
+	}
+}
+
 func TestPodsOfOthersAreLeftOut(t *testing.T) {
 	o := settled(t, builders.CloneSet("web").Replicas(1).Build())
 	stranger := builders.OwnedPod(builders.CloneSet("other").Build(), "p9", "x").Build()

@@ -18,6 +18,8 @@ const (
 	// Drain takes a pod out of service for its grace period; Resume is the change of its containers after it.
 	Drain  Verb = "drain"
 	Resume Verb = "update in place after its grace period"
+	// Advance is the change of containers that wait for others to go first.
+	Advance Verb = "update the next containers in place"
 	// Recreate deletes a pod so that one of another revision takes its place.
 	Recreate Verb = "recreate"
 	Delete   Verb = "delete"
