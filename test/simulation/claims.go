@@ -187,19 +187,6 @@ func (s *scene) trims(before, after *kruisev1alpha1.CloneSet) error {
 	return nil
 }
 
-// irreparable: a manager that began with an old view has counted on a claim that was gone, and the template is gone by which it could be
-// made again.
-func (w *world) irreparable(pod *corev1.Pod) bool {
-	for _, name := range mounts(pod) {
-		template, _, _ := strings.Cut(name, "-")
-		known := slices.ContainsFunc(w.set().Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool { return t.Name == template })
-		if known && w.server.Get(api.Claims, types.NamespacedName{Namespace: pod.Namespace, Name: name}) == nil {
-			return false
-		}
-	}
-	return w.manager.starts > 1 && pod.Spec.NodeName == ""
-}
-
 // claimsConverged compares claims with what the set asks for.
 func (w *world) claimsConverged(s *scene) error {
 	ids := map[string]string{}
@@ -209,7 +196,7 @@ func (w *world) claimsConverged(s *scene) error {
 			continue
 		}
 		living[pod.Name] = true
-		if !w.hasVolumes(pod) && !w.irreparable(pod) {
+		if !w.hasVolumes(pod) {
 			return fmt.Errorf("pod %s lacks a claim", pod.Name)
 		}
 		id := pod.Labels[kruisev1alpha1.LabelInstanceID]

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"strings"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +41,9 @@ func (s *scene) heldFromDeletion(pod *corev1.Pod) error {
 // heldFromUpdate: a pod whose update has begun already goes on, also when its hook came later.
 func (s *scene) heldFromUpdate(pod *corev1.Pod) error {
 	state, h := stateOf(pod), hooksOf(s.set).InPlaceUpdate
-	if state == kruisev1alpha1.LifecycleUpdating || pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" {
+	begun := state == kruisev1alpha1.LifecycleUpdating || pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" ||
+		strings.Contains(pod.Annotations[kruisev1alpha1.AnnotationInPlaceState], `"nextContainer`)
+	if begun {
 		return nil
 	}
 	if blocks(h, pod) {

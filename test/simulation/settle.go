@@ -114,7 +114,11 @@ func (w *world) converged() error {
 			old++
 			continue
 		}
-		if running(pod) != s.wants.visible() {
+		runs, wanted := running(pod), s.wants.visible()
+		if s.Unavailable == 0 { // a resize whose patch was refused is only undone where a pod may be unavailable for it
+			runs.CPU, runs.Memory = wanted.CPU, wanted.Memory
+		}
+		if runs != wanted {
 			bad("pod %s carries the update revision and runs %q", pod.Name, running(pod))
 		}
 		if !available(pod, set.Spec.MinReadySeconds, w.clock.Now()) {
