@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cli/clonesets"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/internal/pod"
 )
@@ -44,37 +44,37 @@ func TestStopped(t *testing.T) {
 	look := stopped(func() time.Time { return at })
 	for _, step := range []struct {
 		sentence string
-		phase    clonesets.Phase
+		phase    sets.Phase
 		after    time.Duration
 		want     bool
 	}{
-		{"going on is not stopped", clonesets.Releasing, 0, false},
-		{"held up is not at once stopped", clonesets.HeldUp, 0, false},
-		{"nor a little later", clonesets.HeldUp, stillness - 1, false},
-		{"if it goes on", clonesets.Releasing, 1, false},
-		{"the time counts anew", clonesets.HeldUp, stillness, false},
-		{"until it was still for long enough", clonesets.HeldUp, stillness, true},
-		{"a complete release will not stop any more", clonesets.Complete, 0, true},
+		{"going on is not stopped", sets.Releasing, 0, false},
+		{"held up is not at once stopped", sets.HeldUp, 0, false},
+		{"nor a little later", sets.HeldUp, stillness - 1, false},
+		{"if it goes on", sets.Releasing, 1, false},
+		{"the time counts anew", sets.HeldUp, stillness, false},
+		{"until it was still for long enough", sets.HeldUp, stillness, true},
+		{"a complete release will not stop any more", sets.Complete, 0, true},
 	} {
 		at = at.Add(step.after)
-		if got := look(clonesets.View{Phase: step.phase}); got != step.want {
+		if got := look(sets.View{Phase: step.phase}); got != step.want {
 			t.Errorf("%s: stopped is %t", step.sentence, got)
 		}
 	}
 }
 
 func TestReasons(t *testing.T) {
-	pods := []clonesets.Revision{{Pods: []clonesets.Pod{{Name: "web-a", State: pod.NotReady, Why: "container app is not ready"}, {Name: "web-b"}}}}
+	pods := []sets.Revision{{Pods: []sets.Pod{{Name: "web-a", State: pod.NotReady, Why: "container app is not ready"}, {Name: "web-b"}}}}
 	for sentence, test := range map[string]struct {
-		view clonesets.View
+		view sets.View
 		want []string
 	}{
 		"the set's own condition comes first": {
-			clonesets.View{Revisions: pods, Conditions: []kruisev1alpha1.CloneSetCondition{{
-				Type: kruisev1alpha1.CloneSetConditionReady, Status: corev1.ConditionFalse, Reason: "WaitingForPods", Message: "waiting for pod web-a"}}},
+			sets.View{Revisions: pods, Conditions: []sets.Condition{{
+				Type: "Ready", Status: corev1.ConditionFalse, Reason: "WaitingForPods", Message: "waiting for pod web-a"}}},
 			[]string{"condition Ready is False, WaitingForPods:", "waiting for pod web-a"},
 		},
-		"without one the pods are asked": {clonesets.View{Revisions: pods}, []string{"pod web-a is NotReady: container app is not ready"}},
+		"without one the pods are asked": {sets.View{Revisions: pods}, []string{"pod web-a is NotReady: container app is not ready"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, reasons(test.view)); diff != "" {

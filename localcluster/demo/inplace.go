@@ -15,6 +15,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/test/audit"
 )
@@ -29,11 +30,11 @@ const (
 // release is the scenario's state.
 type release struct {
 	*stage
-	watch   *clonesets.Watch
+	watch   *sets.Watch[*kruisev1alpha1.CloneSet]
 	changed feed.Signal
 	witness *witness
 	set     *kruisev1alpha1.CloneSet
-	shown   *clonesets.View
+	shown   *sets.View
 	broken  []string
 	// released are the resourceVersions of the set right after each change of its image.
 	released []string
@@ -77,10 +78,10 @@ func (r *release) create(ctx context.Context) (err error) {
 	if err := r.client.Create(ctx, r.set); err != nil {
 		return fmt.Errorf("creating CloneSet %s: %w", key(), err)
 	}
-	if r.watch, err = clonesets.Follow(ctx, r.client, key(), r.changed, r.witness.see); err != nil {
+	if r.watch, err = clonesets.Kind().Follow(ctx, r.client, key(), r.changed, r.witness.see); err != nil {
 		return err
 	}
-	if _, err = r.follow(ctx, releaseTime, clonesets.View.Settled); err != nil {
+	if _, err = r.follow(ctx, releaseTime, sets.View.Settled); err != nil {
 		return fmt.Errorf("waiting for the first pods: %w", err)
 	}
 	history, err := r.testify(ctx)
@@ -96,12 +97,12 @@ func (r *release) create(ctx context.Context) (err error) {
 }
 
 // follow shows the set until enough says so of a view that is not older than the spec last written.
-func (r *release) follow(ctx context.Context, limit time.Duration, enough func(clonesets.View) bool) (clonesets.View, error) {
+func (r *release) follow(ctx context.Context, limit time.Duration, enough func(sets.View) bool) (sets.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r.space()
-	show := clonesets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: clonesets.FoldAfter, Since: r.shown}
-	view, err := show.Follow(ctx, r.watch, r.changed, func(v clonesets.View) bool {
+	show := sets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: sets.FoldAfter, Since: r.shown}
+	view, err := show.Follow(ctx, r.watch, r.changed, func(v sets.View) bool {
 		return v.Generation >= r.set.Generation && enough(v)
 	})
 	r.space()
@@ -112,7 +113,7 @@ func (r *release) follow(ctx context.Context, limit time.Duration, enough func(c
 // good releases an image that works, to its end.
 func (r *release) good(ctx context.Context, image string) error {
 	e, err := r.release(ctx, image, func(ctx context.Context) error {
-		view, err := r.follow(ctx, releaseTime, clonesets.View.Settled)
+		view, err := r.follow(ctx, releaseTime, sets.View.Settled)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("the release is not complete after %s: %s", releaseTime, view.Headline)
 		}
@@ -129,7 +130,7 @@ func (r *release) good(ctx context.Context, image string) error {
 
 // bad releases an image that does not work, until the release has stopped.
 func (r *release) bad(ctx context.Context, image string) error {
-	var held clonesets.View
+	var held sets.View
 	e, err := r.release(ctx, image, func(ctx context.Context) (err error) {
 		held, err = r.follow(ctx, releaseTime, stopped(time.Now))
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -157,10 +158,10 @@ func (r *release) bad(ctx context.Context, image string) error {
 }
 
 // stopped says that a release has been held up for the time of stillness, or, which must not be, is complete.
-func stopped(now func() time.Time) func(clonesets.View) bool {
+func stopped(now func() time.Time) func(sets.View) bool {
 	var since time.Time
-	return func(v clonesets.View) bool {
-		if v.Phase != clonesets.HeldUp {
+	return func(v sets.View) bool {
+		if v.Phase != sets.HeldUp {
 			since = time.Time{}
 			return v.Settled()
 		}
@@ -172,9 +173,9 @@ func stopped(now func() time.Time) func(clonesets.View) bool {
 }
 
 // reasons are what the set says about why it waits, or its pods when it says nothing.
-func reasons(v clonesets.View) []string {
+func reasons(v sets.View) []string {
 	for _, c := range v.Conditions {
-		if c.Type == kruisev1alpha1.CloneSetConditionReady && c.Status == corev1.ConditionFalse {
+		if c.Type == string(kruisev1alpha1.CloneSetConditionReady) && c.Status == corev1.ConditionFalse {
 			return []string{fmt.Sprintf("condition %s is %s, %s:", c.Type, c.Status, c.Reason), c.Message}
 		}
 	}
@@ -220,7 +221,7 @@ func (r *release) release(ctx context.Context, image string, watch func(context.
 func (r *release) testify(ctx context.Context) (*audit.History, error) {
 	snapshot, found := r.watch.Snapshot()
 	if !found {
-		return nil, clonesets.ErrGone
+		return nil, fmt.Errorf("CloneSet %s %w", key(), sets.ErrGone)
 	}
 	mine := slices.DeleteFunc(slices.Clone(snapshot.Pods), func(p *corev1.Pod) bool { return !pod.IsControlledBy(p, r.set.UID) })
 	return r.witness.testify(ctx, r.set.UID, mine)
