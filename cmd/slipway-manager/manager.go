@@ -10,12 +10,14 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -73,6 +75,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 			DefaultTransform: cache.TransformStripManagedFields(),
 			NewInformer:      newInformer,
 		},
+		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:        o.healthAddress,
 		PprofBindAddress:              o.pprofAddress,
@@ -97,6 +100,16 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		return nil, fmt.Errorf("adding health checks: %w", err)
 	}
 	return mgr, nil
+}
+
+// newClient does not have the server look for fields that it does not know: what we write is made from its own types, and
+// the search is a good part of what a patch costs the server.
+func newClient(config *rest.Config, options client.Options) (client.Client, error) {
+	c, err := client.New(config, options)
+	if err != nil {
+		return nil, fmt.Errorf("creating a client: %w", err)
+	}
+	return client.WithFieldValidation(c, metav1.FieldValidationIgnore), nil
 }
 
 // newScheme knows the built-in kinds and ours.

@@ -166,8 +166,7 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.CreateRevision:
 		return a.create(ctx, owner, "revision", s.Revision.DeepCopy())
 	case step.CreatePod:
-		created := *s.Pod // the answer overwrites the whole of it, and nothing that it shares with others
-		return a.create(ctx, owner, "pod", &created)
+		return a.createPod(ctx, owner, s.Pod)
 	case step.CreateClaim:
 		return a.create(ctx, owner, "claim", s.Claim.DeepCopy())
 	case step.DeleteClaim:

@@ -283,7 +283,7 @@ func TestAnOldViewChangesNothing(t *testing.T) {
 func creations(n int) []step.Step {
 	var steps []step.Step
 	for i := range n {
-		steps = append(steps, step.CreatePod{Because: "missing", Pod: builders.Pod(fmt.Sprintf("p%02d", i)).With(func(p *corev1.Pod) { p.UID = "" }).Build()})
+		steps = append(steps, step.CreatePod{Because: "missing", Pod: newPodNamed(fmt.Sprintf("p%02d", i))})
 	}
 	return steps
 }
@@ -299,6 +299,38 @@ func TestCreationStartsSlowlyAndStopsAtTheBatchThatFails(t *testing.T) {
 	outcomes := s.take(t, creations(20)...)
 	if len(outcomes) != 1+2+4 {
 		t.Errorf("%d creations were tried, want the batches of 1, 2 and 4", len(outcomes))
+	}
+}
+
+func TestTheConditionsOfANewPodAreWrittenWhateverHappensToItMeanwhile(t *testing.T) {
+	s := serve(t)
+	p := newPodNamed("web-a")
+	p.Status.Conditions = []corev1.PodCondition{{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue}}
+	s.fail = func(write string) error {
+		if write != "patch status of web-a" {
+			return nil
+		}
+		bound := &corev1.Pod{}
+		if err := s.Get(t.Context(), client.ObjectKeyFromObject(p), bound); err != nil {
+			return err
+		}
+		bound.Labels = map[string]string{"bound": "true"}
+		return s.Update(t.Context(), bound)
+	}
+	for _, o := range s.take(t, step.CreatePod{Pod: p}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	var got corev1.Pod
+	if err := s.Get(t.Context(), client.ObjectKeyFromObject(p), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Status.Conditions) != 1 || got.Labels["bound"] == "" {
+		t.Errorf("conditions %v, labels %v, want the condition on the version that the scheduler made", got.Status.Conditions, got.Labels)
+	}
+	if diff := cmp.Diff([]string{"create web-a", "patch status of web-a"}, s.writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 
@@ -350,7 +382,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "c", errors.New("old"))
 	p := builders.Pod("a").Build()
 	apply.Tell(recorder, p, []apply.Outcome{
-		{Step: step.CreatePod{Because: "1 of 3 pods are missing", Pod: p}},
+		{Step: step.CreatePod{Because: "1 of 3 pods is missing", Pod: p}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "b"}}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "c"}}},
@@ -360,6 +392,8 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
 		{Step: step.SetConditions{Because: "no update is under way", Target: step.On(p)}},
+		{Step: step.ResizeClaim{Because: "its template asks for 2Gi", Target: step.Target{Name: "data-a"}, Pod: "a"}},
+		{Step: step.AdoptPod{Because: "nobody controls it", Target: step.On(p)}},
 	}, nil)
 	close(recorder.Events)
 	var told []string
@@ -367,10 +401,12 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		told = append(told, e)
 	}
 	want := []string{
-		"Normal SuccessfulCreate pod a: 1 of 3 pods are missing",
+		"Normal SuccessfulCreate pod a: 1 of 3 pods is missing",
 		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
+		"Normal SuccessfulResize claim data-a: its template asks for 2Gi",
+		"Normal SuccessfulUpdate pod a: nobody controls it",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -49,6 +49,6 @@ func TestALostAnswerIsNotTakenForAWriteThatFailed(t *testing.T) {
 
 func newPodNamed(name string) *corev1.Pod {
 	p := builders.Pod(name).Build()
-	p.UID, p.ResourceVersion = "", ""
+	p.UID, p.ResourceVersion, p.Status = "", "", corev1.PodStatus{}
 	return p
 }

@@ -28,7 +28,7 @@ type podPatch struct {
 
 type podPatchMeta struct {
 	UID               types.UID          `json:"uid"`
-	ResourceVersion   string             `json:"resourceVersion"`
+	ResourceVersion   string             `json:"resourceVersion,omitempty"`
 	Labels            map[string]*string `json:"labels,omitempty"`
 	Annotations       map[string]*string `json:"annotations,omitempty"`
 	Finalizers        []string           `json:"finalizers,omitempty"`
@@ -120,6 +120,18 @@ func (a *Applier) sendPodPatch(ctx context.Context, owner types.UID, t step.Targ
 	}
 	a.writes.Wrote(owner, pod)
 	return nil
+}
+
+// createPod writes the conditions to whatever version the new pod has by then: its scheduler and its node write to it in
+// its first moments, and nothing that they do bears on them. When that fails, the next look finds them missing.
+func (a *Applier) createPod(ctx context.Context, owner types.UID, p *corev1.Pod) error {
+	created := *p // the answer overwrites the whole of it, and nothing that it shares with others
+	created.Status = corev1.PodStatus{}
+	if err := a.create(ctx, owner, "pod", &created); err != nil || len(p.Status.Conditions) == 0 {
+		return err
+	}
+	_, err := a.patchConditions(ctx, owner, step.Target{Namespace: created.Namespace, Name: created.Name, UID: created.UID}, p.Status.Conditions)
+	return err
 }
 
 // patchConditions returns the version that the pod has after the write.

@@ -66,7 +66,7 @@ func TestOnePass(t *testing.T) {
 		},
 		"pods are created": {
 			set: inPlace(0), edits: []edit{replicas(2)},
-			writes: []string{"create pods web-1", "create pods web-2"},
+			writes: []string{"create pods web-1", "update status of pods web-1", "create pods web-2", "update status of pods web-2"},
 			events: []string{"Normal SuccessfulCreate on web, Pod web-1: pod web-1, web-2: 2 of 2 pods are missing"},
 		},
 		"a creation is refused, and no other is tried": {
@@ -104,7 +104,7 @@ func TestOnePass(t *testing.T) {
 		},
 		"creations are held back": {
 			set: inPlace(1).ScaleMaxUnavailable("1"), edits: []edit{replicas(4)},
-			writes: []string{"create pods web-2"},
+			writes: []string{"create pods web-2", "update status of pods web-2"},
 			events: []string{
 				"Warning ScaleUpLimited on web: 3 pods are missing, and scaleStrategy.maxUnavailable lets 1 be created now",
 				"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 3 of 4 pods are missing",
@@ -116,8 +116,8 @@ func TestOnePass(t *testing.T) {
 		},
 		"a change that no pod may take over does not keep others from being created": {
 			set: inPlace(1).Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), edits: []edit{variable("fast"), replicas(2)},
-			writes: []string{"create controllerrevisions web-r2", "create pods web-2"},
-			events: []string{"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 2 pods are missing"},
+			writes: []string{"create controllerrevisions web-r2", "create pods web-2", "update status of pods web-2"},
+			events: []string{"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 2 pods is missing"},
 		},
 		"a change that no pod may take over": {
 			set: inPlace(1).Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), edits: []edit{variable("fast")},
@@ -144,10 +144,10 @@ func TestOnePass(t *testing.T) {
 		"a claim cannot be given to its pod": {
 			set: inPlace(1).Claim("data").With(func(s *kruisev1alpha1.CloneSet) { s.Spec.ScaleStrategy.DisablePVCReuse = true }), refuse: "patch persistentvolumeclaims",
 			pod:    func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
-			writes: []string{"create persistentvolumeclaims data-web-2", "create pods web-2"},
+			writes: []string{"create persistentvolumeclaims data-web-2", "create pods web-2", "update status of pods web-2"},
 			events: []string{
 				"Warning FailedUpdate on web, PersistentVolumeClaim data-web-1: patching claim data-web-1: forbidden: a rule says no",
-				"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 1 pods are missing",
+				"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 1 pod is missing",
 			},
 		},
 	} {

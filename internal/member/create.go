@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/inplace"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 )
@@ -38,7 +40,15 @@ func (s *Set) New(from revision.Revision, meta metav1.ObjectMeta) *corev1.Pod {
 	if s.Hooks.MarksNotReady() {
 		addGate(created, kruisev1alpha1.ConditionKruisePodReady)
 	}
+	created.Status.Conditions = s.firstConditions(created)
 	return created
+}
+
+// firstConditions put a new pod into service as soon as its node has it ready. Set from the start, they save its node a
+// report.
+func (s *Set) firstConditions(created *corev1.Pod) []corev1.PodCondition {
+	unmarked, _ := lifecycle.Unmark(created, pod.Lifecycle(created), s.Now) // it has no condition yet that could not be read
+	return append(inplace.InService(created, s.Now), unmarked...)
 }
 
 func overlay(under, over map[string]string) map[string]string {

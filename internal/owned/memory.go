@@ -38,9 +38,9 @@ type Memory struct {
 const (
 	// smallSet is how many pods can be looked at upon every event.
 	smallSet = 100
-	// restPerPod is how much longer a set rests for each pod beyond that. To look at a pod takes some 5 microseconds, so
-	// looking takes at most a twentieth of the time, however large the set is and however many events it has.
-	restPerPod = 100 * time.Microsecond
+	// restPerPod is how much longer a set rests for each pod beyond that. To look at a pod takes a microsecond or two, so
+	// looking takes a small part of the time, however large the set is and however many events it has.
+	restPerPod = 50 * time.Microsecond
 )
 
 // Rest is how long not to look at the object, because it was just looked at. Events of many pods come faster

@@ -87,7 +87,7 @@ type ForgetRevision struct {
 	Target
 }
 
-// CreatePod creates a pod.
+// CreatePod creates a pod. The conditions in its status, which a creation cannot bring along, are written right behind.
 type CreatePod struct {
 	Because
 	Pod *corev1.Pod

@@ -112,7 +112,8 @@ func (k *kubelets) report(ctx context.Context, key string, pod *corev1.Pod, stat
 	if err != nil {
 		return err
 	}
-	stored, err := k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	stored, err := k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case err == nil:
 		stored.ManagedFields = nil

@@ -107,12 +107,14 @@ func (s *pass) running(c *corev1.Container, st *corev1.ContainerStatus) {
 	restartForResources := s.resize(c, st)
 	if st.Image != c.Image || restartForResources {
 		s.wakeIn(soon)
+		if s.model.RestartDelay == 0 && !restartForResources {
+			s.stop(st, 0, "Completed")
+			s.terminated(c, st)
+			return
+		}
 		// A kubelet reports the generation that it saw before it acts on it. Controllers must not take that for the finished change.
 		if s.pod.Status.ObservedGeneration == s.pod.Generation && (!restartForResources || s.resizeSeen()) {
 			s.stop(st, 0, "Completed")
-			if s.model.RestartDelay == 0 && !restartForResources {
-				s.terminated(c, st) // a kubelet looks about once a second: of what takes no time it reports the outcome
-			}
 		}
 		return
 	}

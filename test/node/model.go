@@ -27,8 +27,9 @@ type Model struct {
 	InitDelay time.Duration
 	// ReadyDelay is the time from the start of a container until it is ready.
 	ReadyDelay time.Duration
-	// RestartDelay is the time between the stop of a container and the start of its successor. When it is 0, a container
-	// whose image changes is never reported as stopped.
+	// RestartDelay is the time between the stop of a container and the start of its successor. When it is 0, a change of
+	// images is over before the node reports: one report has the change acknowledged and the container replaced, as a
+	// new pod's first report has its containers running when StartDelay is 0.
 	RestartDelay time.Duration
 	// ResizeDelay is how long a resize without restart takes.
 	ResizeDelay time.Duration

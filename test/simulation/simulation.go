@@ -106,7 +106,7 @@ const tooMuch = "9"
 func drawModel(r *rand.Rand) node.Model {
 	some := func(values ...int) time.Duration { return time.Duration(values[r.IntN(len(values))]) * time.Second }
 	return node.Model{
-		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 0, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
+		StartDelay: some(0, 0, 1), ReadyDelay: some(0, 0, 2, 5), RestartDelay: some(0, 1, 1, 3), ShutdownDelay: some(0, 0, 1, 20),
 		ResizeDelay: some(0, 0, 2), Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 		CrashAfter: some(0, 2), BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
 	}
