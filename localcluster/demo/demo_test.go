@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cli/sets"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -31,6 +33,7 @@ func TestMain(m *testing.M) {
 	for _, add := range []func() error{
 		func() error { return apiextensionsv1.AddToScheme(scheme.Scheme) },
 		func() error { return kruisev1alpha1.AddToScheme(scheme.Scheme) },
+		func() error { return kruisev1beta1.AddToScheme(scheme.Scheme) },
 	} {
 		if err := add(); err != nil {
 			panic(err)
@@ -92,8 +95,8 @@ func TestTheManifestIsReadWhole(t *testing.T) {
 	kinds := map[string]int{}
 	for _, o := range objects {
 		kinds[o.GetKind()]++
-		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crdName && o.GetLabels()[partOf] != "slipway" {
-			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", crdName)
+		if o.GetKind() == "CustomResourceDefinition" && slices.Contains(crds, o.GetName()) && o.GetLabels()[partOf] != "slipway" {
+			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", o.GetName())
 		}
 	}
 	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Deployment"} {
@@ -105,7 +108,7 @@ func TestTheManifestIsReadWhole(t *testing.T) {
 
 func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
 	crd := func(labels map[string]string) client.Object {
-		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName, Labels: labels}}
+		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crds[1], Labels: labels}}
 	}
 	for sentence, test := range map[string]struct {
 		there  []client.Object
@@ -125,27 +128,29 @@ func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
 }
 
 func TestResetRemovesWhatAnEarlierDemoLeft(t *testing.T) {
-	for sentence, there := range map[string][]client.Object{
-		"nothing is there":        nil,
-		"an earlier set is there": {workload(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			c := fake.NewClientBuilder().WithObjects(there...).Build()
-			if err := reset(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-			var sets kruisev1alpha1.CloneSetList
-			if err := c.List(t.Context(), &sets); err != nil || len(sets.Items) != 0 {
-				t.Errorf("%d sets are left, error %v", len(sets.Items), err)
-			}
-			if err := c.Create(t.Context(), workload()); err != nil {
-				t.Error(err)
-			}
-			set, err := setImage(t.Context(), c, "app:2")
-			if err != nil || set.Spec.Template.Spec.Containers[0].Image != "app:2" || set.ResourceVersion == "" {
-				t.Errorf("set %v, error %v after the change of the image", set, err)
-			}
-		})
+	for name, of := range subjects() {
+		for sentence, there := range map[string][]client.Object{
+			"nothing is there":        nil,
+			"an earlier set is there": {cloneSet().fresh(), statefulSet().fresh(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
+		} {
+			t.Run(name+", "+sentence, func(t *testing.T) {
+				c := fake.NewClientBuilder().WithObjects(there...).Build()
+				if err := reset(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				var left kruisev1alpha1.CloneSetList
+				if err := c.List(t.Context(), &left); err != nil || len(left.Items) != 0 {
+					t.Errorf("%d sets are left, error %v", len(left.Items), err)
+				}
+				if err := c.Create(t.Context(), of.fresh()); err != nil {
+					t.Error(err)
+				}
+				set, err := of.setImage(t.Context(), c, "app:2")
+				if err != nil || *of.image(set) != "app:2" || set.GetResourceVersion() == "" {
+					t.Errorf("set %v, error %v after the change of the image", set, err)
+				}
+			})
+		}
 	}
 }
 
@@ -170,7 +175,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: inplace") {
+	if err == nil || !strings.Contains(err.Error(), "only: inplace, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -149,11 +150,22 @@ func (w *Watch[T]) Snapshot() (Snapshot[T], bool) {
 	return Snapshot[T]{}, false
 }
 
+// Pods are the pods of the set as they are known now. The error is ErrGone.
+func (w *Watch[T]) Pods() ([]*corev1.Pod, error) {
+	snapshot, found := w.Snapshot()
+	if !found {
+		return nil, w.gone()
+	}
+	return slices.DeleteFunc(snapshot.Pods, func(p *corev1.Pod) bool { return !pod.IsControlledBy(p, w.uid) }), nil
+}
+
+func (w *Watch[T]) gone() error { return fmt.Errorf("the %s %w", w.kind.Name(), ErrGone) }
+
 // View looks at the newest known state. The error is ErrGone.
 func (w *Watch[T]) View(now time.Time) (View, error) {
 	snapshot, found := w.Snapshot()
 	if !found {
-		return View{}, fmt.Errorf("the %s %w", w.kind.Name(), ErrGone)
+		return View{}, w.gone()
 	}
 	return w.kind.View(snapshot, now), nil
 }
