@@ -40,7 +40,7 @@ func TestAllFeaturesAreExercised(t *testing.T) {
 		"a pod goes from PreparingNormal to PreparingDelete": 14,
 		"a pod goes from PreparingNormal to PreparingUpdate": 14,
 		"a pod goes from PreparingNormal to Updating":        10,
-		"a pod goes from PreparingUpdate to Normal":          3,
+		"a pod goes from PreparingUpdate to Normal":          1,
 		"a pod goes from PreparingUpdate to PreparingDelete": 2,
 		"a pod goes from PreparingUpdate to Updated":         16,
 		"a pod goes from PreparingUpdate to Updating":        51,
