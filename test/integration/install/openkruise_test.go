@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,22 +131,22 @@ func children(t *testing.T, c client.Client, owner *metav1.OwnerReference, names
 
 // webhooks refuse pods as long as nobody answers them.
 func webhooks() []client.Object {
-	never := admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")}
-	pods := []admissionv1.RuleWithOperations{{
-		Operations: []admissionv1.OperationType{admissionv1.Create},
-		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+	never := admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")}
+	pods := []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 	}}
 	return []client.Object{
-		&admissionv1.MutatingWebhookConfiguration{
+		&admissionregistrationv1.MutatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: "kruise-mutating-webhook-configuration"},
-			Webhooks: []admissionv1.MutatingWebhook{{
-				Name: "mpod.kb.io", ClientConfig: never, Rules: pods, SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			Webhooks: []admissionregistrationv1.MutatingWebhook{{
+				Name: "mpod.kb.io", ClientConfig: never, Rules: pods, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			}},
 		},
-		&admissionv1.ValidatingWebhookConfiguration{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: "kruise-validating-webhook-configuration"},
-			Webhooks: []admissionv1.ValidatingWebhook{{
-				Name: "vpod.kb.io", ClientConfig: never, Rules: pods, SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+				Name: "vpod.kb.io", ClientConfig: never, Rules: pods, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			}},
 		},
 	}
