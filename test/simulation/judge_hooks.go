@@ -4,8 +4,8 @@ package simulation
 
 import (
 	"fmt"
-	"strings"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 

@@ -210,7 +210,7 @@ func TestClaims(t *testing.T) {
 		},
 		"a claim that was deleted before its pod came to a node is created anew": {
 			scene: sceneOf(data(1), v1).pod("a", 0, owns("data"), waiting),
-			want: []string{"CreateClaim data-web-fresh for web-fresh"},
+			want:  []string{"CreateClaim data-web-fresh for web-fresh"},
 		},
 		"a pod that waits for a claim which nobody can make again, because its template is gone, is replaced": {
 			scene: sceneOf(inPlace(1), v1).pod("a", 0, owns("data"), waiting),
