@@ -13,43 +13,76 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/statefulset"
 )
 
 // controllers are all that there are, by the name that --controllers takes.
 var controllers = map[string]controller{
-	"cloneset": {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
+	"cloneset":    {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
+	"statefulset": {owner: kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind(), setUp: setUpStatefulSet},
 }
 
 type controller struct {
 	// owner is the kind of objects that own the pods.
 	owner schema.GroupKind
-	setUp func(context.Context, ctrl.Manager, *options) error
+	// setUp has the manager run the controller; resize: the server can change the resources of living pods.
+	setUp func(mgr ctrl.Manager, o *options, resize bool) error
 }
 
 func controllerNames() []string {
 	return slices.Sorted(maps.Keys(controllers))
 }
 
-func setUpCloneSet(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	if err := cloneset.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+// setUp has the manager run the controllers of these names.
+func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) error {
+	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
 	resize, err := offersResize(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	now := clock.RealClock{}
+	for _, name := range enabled {
+		if err := controllers[name].setUp(mgr, o, resize); err != nil {
+			return fmt.Errorf("setting up the controller %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func setUpCloneSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := cloneset.New(cloneset.Dependencies{
 		Cache:       mgr.GetCache(),
 		Live:        mgr.GetAPIReader(),
 		Client:      mgr.GetClient(),
 		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       now,
-		Writes:      freshness.New(mgr.GetCache(), mgr.GetAPIReader(), now, o.freshnessTimeout),
+		Clock:       clock.RealClock{},
+		Writes:      newTracker(mgr, o),
 		Concurrency: o.writeConcurrency,
 		ResizeOff:   !resize,
 	})
 	return reconciler.SetupWithManager(mgr, cloneset.Options{Concurrency: o.concurrency})
+}
+
+func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
+	reconciler := statefulset.New(statefulset.Dependencies{
+		Cache:       mgr.GetCache(),
+		Live:        mgr.GetAPIReader(),
+		Client:      mgr.GetClient(),
+		Events:      mgr.GetEventRecorder("slipway"),
+		Clock:       clock.RealClock{},
+		Writes:      newTracker(mgr, o),
+		Concurrency: o.writeConcurrency,
+		ResizeOff:   !resize,
+	})
+	return reconciler.SetupWithManager(mgr, statefulset.Options{Concurrency: o.concurrency})
+}
+
+// newTracker returns the tracker of one controller's own writes.
+func newTracker(mgr ctrl.Manager, o *options) *freshness.Tracker {
+	return freshness.New(mgr.GetCache(), mgr.GetAPIReader(), clock.RealClock{}, o.freshnessTimeout)
 }

@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 // run runs the enabled controllers until ctx ends, which is no error, or the lease is lost, which is one.
@@ -34,10 +35,8 @@ func run(ctx context.Context, o *options, enabled []string, logger logr.Logger) 
 	if err != nil {
 		return err
 	}
-	for _, name := range enabled {
-		if err := controllers[name].setUp(ctx, mgr, o); err != nil {
-			return fmt.Errorf("setting up the controller %s: %w", name, err)
-		}
+	if err := setUp(ctx, mgr, o, enabled); err != nil {
+		return err
 	}
 	logger.Info("Starting", "version", currentVersion(), "server", config.Host, "controllers", enabled)
 	if err := mgr.Start(ctx); err != nil {
@@ -116,7 +115,8 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 // newScheme knows the built-in kinds and ours.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme)); err != nil {
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}
 	return scheme, nil

@@ -30,6 +30,16 @@ var additions = map[string][]addition{
 		{"selectortemplate.yaml", []string{"spec"}},
 		{"lifecyclehook.yaml", []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
 	},
+	"apps.kruise.io_statefulsets.yaml": {
+		{"namedmetadata.yaml", []string{"metadata"}},
+		{"podtemplate.yaml", []string{"spec.template"}},
+		{"resizableclaims.yaml", []string{"spec"}},
+		{"labelselector.yaml", []string{"spec.selector",
+			"spec.updateStrategy.rollingUpdate.unorderedUpdate.priorityStrategy.weightPriority[].matchSelector"}},
+		{"selectortemplate.yaml", []string{"spec"}},
+		{"reservedordinals.yaml", []string{"spec.reserveOrdinals"}},
+		{"lifecyclehook.yaml", []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
+	},
 }
 
 func main() {

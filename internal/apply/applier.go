@@ -173,6 +173,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.delete(ctx, owner, "claim", claimAt(s.Target), s.Target)
 	case step.GiveClaim:
 		return a.giveClaim(ctx, owner, s)
+	case step.ResizeClaim:
+		return a.resizeClaim(ctx, owner, s)
 	case step.TrimPodsToDelete:
 		return a.trimPodsToDelete(ctx, owner, s)
 	case step.AdoptRevision:
@@ -183,6 +185,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.delete(ctx, owner, "revision", revisionAt(s.Target), s.Target)
 	case step.DeletePod:
 		return a.delete(ctx, owner, "pod", podAt(s.Target), s.Target)
+	case step.AdoptPod:
+		return a.adoptPod(ctx, owner, s)
 	case step.ReleasePod:
 		return a.releasePod(ctx, owner, s)
 	case step.PatchPod:

@@ -392,7 +392,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
 		{Step: step.SetConditions{Because: "no update is under way", Target: step.On(p)}},
-	})
+	}, nil)
 	close(recorder.Events)
 	var told []string
 	for e := range recorder.Events {

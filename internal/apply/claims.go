@@ -42,7 +42,9 @@ func unitOf(s step.Step) string {
 		return s.Pod
 	case step.GiveClaim:
 		return s.Pod
-	case step.CreatePod, step.DeletePod, step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace:
+	case step.ResizeClaim:
+		return s.Pod
+	case step.CreatePod, step.DeletePod, step.AdoptPod, step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace:
 		return s.Subject()
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.TrimPodsToDelete:
 		return ""
@@ -65,6 +67,26 @@ func (a *Applier) giveClaim(ctx context.Context, owner types.UID, s step.GiveCla
 	return a.mergePatch(ctx, owner, "claim", claim, claimPatch{Metadata: claimPatchMeta{
 		UID: s.UID, ResourceVersion: s.ResourceVersion, OwnerReferences: s.Owners,
 	}})
+}
+
+type resizePatch struct {
+	Metadata resizePatchMeta `json:"metadata"`
+	Spec     struct {
+		Resources corev1.VolumeResourceRequirements `json:"resources"`
+	} `json:"spec"`
+}
+
+type resizePatchMeta struct {
+	versionPatch `json:",inline"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+}
+
+func (a *Applier) resizeClaim(ctx context.Context, owner types.UID, s step.ResizeClaim) error {
+	body := resizePatch{Metadata: resizePatchMeta{
+		versionPatch: versionPatch{UID: s.UID, ResourceVersion: s.ResourceVersion}, Annotations: s.Annotations,
+	}}
+	body.Spec.Resources = s.Resources
+	return a.mergePatch(ctx, owner, "claim", claimAt(s.Target), body)
 }
 
 type podsToDeletePatch struct {

@@ -64,7 +64,7 @@ func TestALongRefusalOfAResizeIsStillUnderstood(t *testing.T) {
 func TestNoEventIsTooLongForTheAPI(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	p := builders.Pod("a").Build()
-	apply.Tell(recorder, p, []apply.Outcome{{Step: step.UpdateInPlace{Because: step.Because(strings.Repeat("x", 4000)), Target: step.On(p)}}})
+	apply.Tell(recorder, p, []apply.Outcome{{Step: step.UpdateInPlace{Because: step.Because(strings.Repeat("x", 4000)), Target: step.On(p)}}}, nil)
 	note := strings.TrimPrefix(<-recorder.Events, "Normal SuccessfulUpdatePodInPlace ")
 	if len(note) > 1024 || !strings.HasPrefix(note, "pod a: xxx") || !strings.HasSuffix(note, "(cut)") {
 		t.Errorf("the note has %d bytes: %s", len(note), note)

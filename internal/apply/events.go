@@ -18,11 +18,13 @@ const namedInEvent = 3
 
 // Tell records what was done and what failed: one event for each reason, naming the first pods, however
 // many there were. A release of thousands of pods must not drown what people look for.
-func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcome) {
+//
+// A kind whose events others know by other words gives those, for the steps that it wants to; nil for none.
+func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcome, own func(step.Step) (Words, bool)) {
 	var order []announcement
 	told := map[announcement][]Outcome{}
 	for _, o := range outcomes {
-		a, worth := announce(o)
+		a, worth := announce(o, own)
 		if !worth {
 			continue
 		}
@@ -42,18 +44,23 @@ func Tell(recorder events.EventRecorder, about runtime.Object, outcomes []Outcom
 // announcement is what the outcomes of one event have in common.
 type announcement struct{ kind, reason, action string }
 
-func announce(o Outcome) (a announcement, worth bool) {
-	reasons, told := eventOf(o.Step)
+func announce(o Outcome, own func(step.Step) (Words, bool)) (a announcement, worth bool) {
+	words, told := eventOf(o.Step)
+	if own != nil {
+		if other, has := own(o.Step); has {
+			words, told = other, true
+		}
+	}
 	update, isUpdate := o.Step.(step.UpdateInPlace)
 	switch {
-	case !told, o.Err != nil && IsConflict(o.Err), o.Err == nil && reasons.done == "":
+	case !told, o.Err != nil && IsConflict(o.Err), o.Err == nil && words.Done == "":
 		return announcement{}, false
 	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 		return announcement{}, false
 	case o.Err != nil:
-		return announcement{corev1.EventTypeWarning, reasons.failed, reasons.action}, true
+		return announcement{corev1.EventTypeWarning, words.Failed, words.Action}, true
 	}
-	return announcement{corev1.EventTypeNormal, reasons.done, reasons.action}, true
+	return announcement{corev1.EventTypeNormal, words.Done, words.Action}, true
 }
 
 // noteOn tells of outcomes of one kind. The first speaks for all why it was done, or what went wrong.
@@ -68,11 +75,17 @@ func noteOn(same []Outcome) string {
 	for _, o := range same[:min(len(same), namedInEvent)] {
 		names = append(names, o.Step.Subject())
 	}
-	pods := "pod " + strings.Join(names, ", ")
-	if more := len(same) - len(names); more > 0 {
-		pods = fmt.Sprintf("%s and %d more", pods, more)
+	objects := "pod "
+	switch same[0].Step.(type) {
+	case step.ResizeClaim, step.GiveClaim:
+		objects = "claim "
+	default: // all others that are told of are pods'
 	}
-	return pods + ": " + same[0].Step.Why()
+	objects += strings.Join(names, ", ")
+	if more := len(same) - len(names); more > 0 {
+		objects = fmt.Sprintf("%s and %d more", objects, more)
+	}
+	return objects + ": " + same[0].Step.Why()
 }
 
 func objectOf(s step.Step) runtime.Object {
@@ -84,11 +97,15 @@ func objectOf(s step.Step) runtime.Object {
 		ref.Namespace, ref.UID = s.Namespace, s.UID
 	case step.UpdateInPlace:
 		ref.Namespace, ref.UID = s.Namespace, s.UID
+	case step.AdoptPod:
+		ref.Namespace, ref.UID = s.Namespace, s.UID
 	case step.CreateClaim:
 		ref.Kind, ref.Namespace = claimKind, s.Claim.Namespace
 	case step.DeleteClaim:
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	case step.GiveClaim:
+		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
+	case step.ResizeClaim:
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	default:
 		return nil
@@ -98,29 +115,33 @@ func objectOf(s step.Step) runtime.Object {
 
 const claimKind = "PersistentVolumeClaim"
 
-// eventReasons name the event of a step. Without done, only failures are told.
-type eventReasons struct{ done, failed, action string }
+// Words are the reasons of the events of a step, and what was tried. Without Done, only failures are told.
+type Words struct{ Done, Failed, Action string }
 
-func eventOf(s step.Step) (eventReasons, bool) {
+func eventOf(s step.Step) (Words, bool) {
 	switch s := s.(type) {
 	case step.CreatePod:
-		return eventReasons{"SuccessfulCreate", "FailedCreate", "Create"}, true
+		return Words{"SuccessfulCreate", "FailedCreate", "Create"}, true
 	case step.DeletePod:
 		if s.Cause == step.Recreate {
-			return eventReasons{"SuccessfulUpdatePodReCreate", "FailedUpdatePodReCreate", "Recreate"}, true
+			return Words{"SuccessfulUpdatePodReCreate", "FailedUpdatePodReCreate", "Recreate"}, true
 		}
-		return eventReasons{"SuccessfulDelete", "FailedDelete", "Delete"}, true
+		return Words{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.UpdateInPlace:
-		return eventReasons{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, true
+		return Words{"SuccessfulUpdatePodInPlace", "FailedUpdatePodInPlace", "UpdateInPlace"}, true
 	case step.CreateClaim:
-		return eventReasons{failed: "FailedCreate", action: "Create"}, true
+		return Words{Failed: "FailedCreate", Action: "Create"}, true
 	case step.DeleteClaim:
-		return eventReasons{failed: "FailedDelete", action: "Delete"}, true
+		return Words{Failed: "FailedDelete", Action: "Delete"}, true
 	case step.GiveClaim:
-		return eventReasons{failed: "FailedUpdate", action: "Update"}, true
+		return Words{Failed: "FailedUpdate", Action: "Update"}, true
+	case step.ResizeClaim:
+		return Words{"SuccessfulResize", "FailedResize", "Resize"}, true
+	case step.AdoptPod:
+		return Words{"SuccessfulUpdate", "FailedUpdate", "Adopt"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
 		step.TrimPodsToDelete:
-		return eventReasons{}, false
+		return Words{}, false
 	}
 	panic(fmt.Sprintf("apply: step %T has no event", s))
 }

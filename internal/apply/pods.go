@@ -33,10 +33,11 @@ type podPatchMeta struct {
 	Annotations       map[string]*string `json:"annotations,omitempty"`
 	Finalizers        []string           `json:"finalizers,omitempty"`
 	RemovedFinalizers []string           `json:"$deleteFromPrimitiveList/finalizers,omitempty"`
-	OwnerReferences   []ownerPatch       `json:"ownerReferences,omitempty"`
+	OwnerReferences   []any              `json:"ownerReferences,omitempty"` // references to add, and deletions
 }
 
-type ownerPatch struct {
+// ownerDeletion deletes the owner reference with its UID.
+type ownerDeletion struct {
 	Directive string    `json:"$patch"`
 	UID       types.UID `json:"uid"`
 }
@@ -94,10 +95,16 @@ func (a *Applier) patchPod(ctx context.Context, owner types.UID, t step.Target, 
 	return a.sendPodPatch(ctx, owner, t, body)
 }
 
+func (a *Applier) adoptPod(ctx context.Context, owner types.UID, s step.AdoptPod) error {
+	return a.sendPodPatch(ctx, owner, s.Target, podPatch{Metadata: podPatchMeta{
+		UID: s.UID, ResourceVersion: s.ResourceVersion, OwnerReferences: []any{s.Owner},
+	}})
+}
+
 func (a *Applier) releasePod(ctx context.Context, owner types.UID, s step.ReleasePod) error {
 	return a.sendPodPatch(ctx, owner, s.Target, podPatch{Metadata: podPatchMeta{
 		UID: s.UID, ResourceVersion: s.ResourceVersion,
-		OwnerReferences: []ownerPatch{{Directive: "delete", UID: s.Owner}},
+		OwnerReferences: []any{ownerDeletion{Directive: "delete", UID: s.Owner}},
 	}})
 }
 

@@ -3,35 +3,37 @@
 package cloneset
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
 
+// memory is what is remembered of one set between reconciles.
+type memory struct {
+	owned.Memory
+	// owed are claims whose pod we have deleted.
+	owed map[types.UID]bool
+	// prepared are pods whose claims we have created, and which could not be created themselves.
+	prepared map[string]bool
+}
+
 // observeClaims adds the claims to the world, and the pods that have to be looked for before anything is
 // given up because of their absence.
-func (r *Reconciler) observeClaims(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory, world *plan.World) error {
-	var list corev1.PersistentVolumeClaimList
-	if err := r.Cache.List(ctx, &list, ownedBy(set, string(set.UID))...); err != nil {
-		return fmt.Errorf("listing claims: %w", err)
+func (r *Reconciler) observeClaims(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory, world *plan.World) (err error) {
+	if world.Claims, err = r.reader.Claims(ctx, set); err != nil {
+		return err
 	}
-	for i := range list.Items {
-		world.Claims = append(world.Claims, &list.Items[i])
-	}
-	slices.SortFunc(world.Claims, func(a, b *corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
 	m.settleClaims(world)
 	world.Owed, world.Prepared = m.owed, m.prepared
 	return r.lookForPods(ctx, set, m, world)
@@ -88,7 +90,7 @@ func (r *Reconciler) lookForPods(ctx context.Context, set *kruisev1alpha1.CloneS
 		live[name] = live[name] || set.Spec.ScaleStrategy.DisablePVCReuse || m.owed[claim.UID]
 	}
 	for _, name := range slices.Sorted(maps.Keys(live)) {
-		found, err := r.findPod(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, live[name])
+		found, err := r.reader.Pod(ctx, client.ObjectKey{Namespace: set.Namespace, Name: name}, live[name])
 		if err != nil {
 			return err
 		}
@@ -104,26 +106,14 @@ func (r *Reconciler) lookForPods(ctx context.Context, set *kruisev1alpha1.CloneS
 	return nil
 }
 
-// findPod looks for a pod in the cache and, with live, where the cache has none or none that is active, on
-// the server. It returns nil when there is no such pod.
-func (r *Reconciler) findPod(ctx context.Context, key client.ObjectKey, live bool) (*corev1.Pod, error) {
-	found := &corev1.Pod{}
-	err := r.Cache.Get(ctx, key, found, client.UnsafeDisableDeepCopy)
-	if live && (err != nil || !pod.IsActive(found)) {
-		found = &corev1.Pod{}
-		err = r.Live.Get(ctx, key, found)
-	}
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("looking for pod %s: %w", key.Name, err)
-	}
-	return found, nil
-}
-
 // learnClaims remembers what a pass has left undone.
 func (m *memory) learnClaims(steps []step.Step, outcomes []apply.Outcome) {
+	if m.owed == nil {
+		m.owed = map[types.UID]bool{}
+	}
+	if m.prepared == nil {
+		m.prepared = map[string]bool{}
+	}
 	deleted, created := map[string]bool{}, map[string]bool{}
 	for _, o := range outcomes {
 		switch s := o.Step.(type) {

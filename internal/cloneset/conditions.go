@@ -3,24 +3,26 @@
 package cloneset
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
-	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/step"
 )
 
-// namedInMessage is how many pods or failures a message names before it only counts the others.
-const namedInMessage = 3
+// conditions says where a condition of a CloneSet keeps what it says.
+var conditions = report.Kind[kruisev1alpha1.CloneSetCondition, kruisev1alpha1.CloneSetConditionType](
+	func(c *kruisev1alpha1.CloneSetCondition) report.Fields[kruisev1alpha1.CloneSetConditionType] {
+		return report.Fields[kruisev1alpha1.CloneSetConditionType]{
+			Type: &c.Type, Status: &c.Status, Reason: &c.Reason, Message: &c.Message,
+			Transition: &c.LastTransitionTime, Update: &c.LastUpdateTime, Generation: &c.ObservedGeneration,
+		}
+	})
 
 // conditionsOf are the conditions of the status. Conditions of other writers stay as they are.
 //
@@ -29,29 +31,29 @@ const namedInMessage = 3
 //   - Progressing: whether the release keeps its deadline, when it has one.
 //   - FailedScale, FailedUpdate: the last pass could not create or delete, or could not update, and why.
 func conditionsOf(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome, now time.Time) []kruisev1alpha1.CloneSetCondition {
-	scaling, updating := failures(outcomes)
+	scaling, updating := report.Failures(outcomes, scales), report.Failures(outcomes, func(s step.Step) bool { return !scales(s) })
 	updating = slices.Concat(next.Refused, updating)
 	if next.Uncreatable != "" {
 		scaling = slices.Concat([]string{next.Uncreatable}, scaling)
 	}
-	w := conditionWriter{conditions: slices.Clone(set.Status.Conditions), generation: set.Generation, now: metav1.NewTime(now)}
+	w := conditions.From(set.Status.Conditions, set.Generation, now)
 
 	ready, reason, message := readiness(next, status)
-	w.set(kruisev1alpha1.CloneSetConditionReady, ready, reason, message)
+	w.Set(kruisev1alpha1.CloneSetConditionReady, ready, reason, message)
 	switch {
 	case next.Invalid != nil:
-		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "InvalidSpec", next.Invalid.Error())
+		w.Set(kruisev1alpha1.CloneSetConditionStalled, true, "InvalidSpec", next.Invalid.Error())
 	case next.Uncreatable != "":
-		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "FailedCreate", next.Uncreatable)
+		w.Set(kruisev1alpha1.CloneSetConditionStalled, true, "FailedCreate", next.Uncreatable)
 	case len(next.Refused) > 0:
-		w.set(kruisev1alpha1.CloneSetConditionStalled, true, "UpdateRefused", shortened(next.Refused, "; "))
+		w.Set(kruisev1alpha1.CloneSetConditionStalled, true, "UpdateRefused", report.Shortened(next.Refused, "; "))
 	default:
-		w.clear(kruisev1alpha1.CloneSetConditionStalled)
+		w.Clear(kruisev1alpha1.CloneSetConditionStalled)
 	}
-	w.progress(set, next, status)
-	w.fail(kruisev1alpha1.CloneSetConditionFailedScale, scaling)
-	w.fail(kruisev1alpha1.CloneSetConditionFailedUpdate, updating)
-	return w.conditions
+	progress(w, set, next, status, now)
+	w.Fail(kruisev1alpha1.CloneSetConditionFailedScale, scaling)
+	w.Fail(kruisev1alpha1.CloneSetConditionFailedUpdate, updating)
+	return w.List
 }
 
 // readiness says whether the spec is reached, and if not, how far it is and what it waits for.
@@ -62,16 +64,16 @@ func readiness(next plan.Plan, status kruisev1alpha1.CloneSetStatus) (ready bool
 	wanted := int32(next.Limits.Replicas)
 	reached := status.Replicas == wanted && status.AvailableReplicas == wanted && status.UpdatedReplicas >= status.ExpectedUpdatedReplicas
 	if reached && len(next.Refused) == 0 {
-		return true, "SpecReached", fmt.Sprintf("%s available, %d of them updated", pods(wanted), status.UpdatedReplicas)
+		return true, "SpecReached", fmt.Sprintf("%s available, %d of them updated", report.Pods(wanted), status.UpdatedReplicas)
 	}
-	parts := []string{fmt.Sprintf("%d of %s available, %d of %d updated", status.AvailableReplicas, pods(wanted), status.UpdatedReplicas, status.ExpectedUpdatedReplicas)}
+	parts := []string{fmt.Sprintf("%d of %s available, %d of %d updated", status.AvailableReplicas, report.Pods(wanted), status.UpdatedReplicas, status.ExpectedUpdatedReplicas)}
 	if next.Held != "" {
 		parts = append(parts, next.Held)
 	}
 	reason = "Progressing"
 	if waiting := waitingPods(next.Members); len(waiting) > 0 {
 		reason = "WaitingForPods"
-		parts = append(parts, "waiting for "+shortened(waiting, ", "))
+		parts = append(parts, "waiting for "+report.Shortened(waiting, ", "))
 	}
 	if len(next.Refused) > 0 {
 		reason = "UpdateRefused"
@@ -85,24 +87,9 @@ func waitingPods(members []plan.Member) []string {
 		if m.Available {
 			continue
 		}
-		why := cmp.Or(pod.WaitingFor(m.Pod), m.Progress.Waiting, "ready, and not yet for minReadySeconds")
-		waiting = append(waiting, fmt.Sprintf("pod %s (%s)", m.Pod.Name, why))
+		waiting = append(waiting, report.Waiting(m))
 	}
 	return waiting
-}
-
-// failures sorts what went wrong by the condition that tells of it.
-func failures(outcomes []apply.Outcome) (scaling, updating []string) {
-	for _, o := range outcomes {
-		switch {
-		case o.Err == nil || apply.IsConflict(o.Err):
-		case scales(o.Step):
-			scaling = append(scaling, o.Err.Error())
-		default:
-			updating = append(updating, o.Err.Error())
-		}
-	}
-	return scaling, updating
 }
 
 // scales tells whether a step changes how many pods there are.
@@ -114,66 +101,5 @@ func scales(s step.Step) bool {
 		return s.Cause != step.Recreate
 	default: // the rest is about pods that stay, and about revisions
 		return false
-	}
-}
-
-func shortened(list []string, separator string) string {
-	if len(list) <= namedInMessage {
-		return strings.Join(list, separator)
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:namedInMessage], separator), len(list)-namedInMessage)
-}
-
-func pods(n int32) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
-
-// conditionWriter changes a condition only where it says something new, so that a settled set causes no
-// write.
-type conditionWriter struct {
-	conditions []kruisev1alpha1.CloneSetCondition
-	generation int64
-	now        metav1.Time
-}
-
-func (w *conditionWriter) set(kind kruisev1alpha1.CloneSetConditionType, is bool, reason, message string) {
-	status := corev1.ConditionFalse
-	if is {
-		status = corev1.ConditionTrue
-	}
-	written := kruisev1alpha1.CloneSetCondition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: w.generation,
-		LastUpdateTime: w.now, LastTransitionTime: w.now,
-	}
-	existing := conditionOf(w.conditions, kind)
-	if existing == nil {
-		w.conditions = append(w.conditions, written)
-		return
-	}
-	if existing.Status == status {
-		written.LastTransitionTime = existing.LastTransitionTime
-	}
-	if existing.Status == status && existing.Reason == reason && existing.Message == message {
-		written.LastUpdateTime = existing.LastUpdateTime
-	}
-	*existing = written
-}
-
-// fail says that the last pass failed, or takes it back.
-func (w *conditionWriter) fail(kind kruisev1alpha1.CloneSetConditionType, failures []string) {
-	if len(failures) == 0 {
-		w.clear(kind)
-		return
-	}
-	w.set(kind, true, "", shortened(failures, "; "))
-}
-
-// clear sets a condition to False that was True once.
-func (w *conditionWriter) clear(kind kruisev1alpha1.CloneSetConditionType) {
-	if conditionOf(w.conditions, kind) != nil {
-		w.set(kind, false, "", "")
 	}
 }

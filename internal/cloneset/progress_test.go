@@ -75,7 +75,7 @@ func TestADeadlineTellsOfAReleaseThatTakesTooLong(t *testing.T) {
 					next.Members = append(next.Members, member(string(rune('a'+i)), updated, true))
 				}
 				set.Status = statusOf(plan.World{Set: set}, next, nil, at)
-				got := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionProgressing)
+				got := conditions.Find(set.Status.Conditions, kruisev1alpha1.CloneSetConditionProgressing)
 				if got == nil || got.Reason != m.want || (got.Status == corev1.ConditionFalse) != (m.want == exceeded) {
 					t.Fatalf("after %s: condition is %+v, want %s", m.after, got, m.want)
 				}
@@ -97,7 +97,7 @@ func TestWithoutADeadlineThereIsNoCondition(t *testing.T) {
 			set.Spec.ProgressDeadlineSeconds = seconds
 			set.Status.Conditions = []kruisev1alpha1.CloneSetCondition{{Type: kruisev1alpha1.CloneSetConditionProgressing, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(now)}}
 			status := statusOf(plan.World{Set: set}, plan.Plan{Limits: budget.Limits{Replicas: 1}}, nil, now)
-			if got := conditionOf(status.Conditions, kruisev1alpha1.CloneSetConditionProgressing); got != nil {
+			if got := conditions.Find(status.Conditions, kruisev1alpha1.CloneSetConditionProgressing); got != nil {
 				t.Errorf("condition is %+v", got)
 			}
 		})
@@ -125,7 +125,7 @@ func TestTheTimesOfProgressingAreThoseOfItsChanges(t *testing.T) {
 	} {
 		next := plan.Plan{UpdateRevision: "b", CurrentRevision: "a", Limits: budget.Limits{Replicas: 1}, Members: []plan.Member{member("a", true, m.available)}}
 		set.Status = statusOf(plan.World{Set: set}, next, nil, now.Add(m.after))
-		got := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionProgressing)
+		got := conditions.Find(set.Status.Conditions, kruisev1alpha1.CloneSetConditionProgressing)
 		if updated, transition := got.LastUpdateTime.Sub(now), got.LastTransitionTime.Sub(now); updated != m.updated || transition != m.transition {
 			t.Errorf("%s: %s, updated after %s, last transition after %s", m.sentence, got.Reason, updated, transition)
 		}

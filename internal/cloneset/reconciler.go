@@ -4,7 +4,6 @@ package cloneset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,11 +17,9 @@ import (
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/report"
 )
-
-// afterConflict is how soon to look again when a write was refused because the view was old. The event
-// that brings the newer version usually comes sooner.
-const afterConflict = time.Second
 
 // Dependencies are what the controller works with.
 type Dependencies struct {
@@ -48,7 +45,8 @@ type Dependencies struct {
 type Reconciler struct {
 	Dependencies
 	apply    *apply.Applier
-	memories memories
+	reader   owned.Reader
+	memories owned.Memories[memory]
 }
 
 // New returns a reconciler.
@@ -59,7 +57,7 @@ func New(d Dependencies) *Reconciler {
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Concurrency)}
+	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Concurrency), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
 }
 
 // Reconcile moves one CloneSet one step closer to its spec.
@@ -67,13 +65,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set := &kruisev1alpha1.CloneSet{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Writes.Forget(r.memories.forget(request.NamespacedName))
+			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading CloneSet %s: %w", request, err)
 	}
-	memory := r.memories.of(set)
-	if wait := memory.rest(r.Clock.Now()); wait > 0 {
+	memory := r.memories.Of(set)
+	if wait := memory.Rest(r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
@@ -88,30 +86,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	steps, ofSet := split(next.Steps)
 	outcomes := r.apply.Steps(ctx, set.UID, steps)
 	memory.learnClaims(steps, outcomes)
-	learnErr := r.learn(ctx, set, memory, outcomes)
+	learnErr := memory.Learn(ctx, r.reader, r.Writes, set, outcomes, nil)
 	status := statusOf(world, next, outcomes, now)
 	written, reportErr := r.report(ctx, world, next, status, outcomes)
 	if !written && reportErr == nil { // else the event of this write calls us again, with the version that it made
 		outcomes = append(outcomes, r.apply.Steps(ctx, set.UID, ofSet)...)
 	}
-	refused := apply.Conflicts(outcomes)
-	if apply.IsConflict(reportErr) { // the set has changed, or its cache is behind: neither is an error
-		refused, reportErr = true, nil
-	}
-	if err := errors.Join(apply.Errors(outcomes), learnErr, reportErr); err != nil {
-		return ctrl.Result{}, err
-	}
-	lookAgain := soonest(next.LookAgain, untilDeadline(set, status, now))
-	if refused {
-		lookAgain = soonest(lookAgain, afterConflict)
-	}
-	return ctrl.Result{RequeueAfter: lookAgain}, nil
-}
-
-// soonest is the shorter of two waits, of which 0 is none.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
+	return report.Result(outcomes, learnErr, reportErr, next.LookAgain, untilDeadline(set, status, now))
 }

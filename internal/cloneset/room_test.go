@@ -24,6 +24,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/builders"
 	"slipway.dev/slipway/test/simulation/api"
 )
@@ -47,7 +48,7 @@ func enter(t *testing.T, set *builders.CloneSetBuilder) *room {
 	t.Helper()
 	r := &room{T: t, clock: clocktesting.NewFakePassiveClock(builders.Epoch().Add(time.Hour))}
 	r.server = api.New(r.clock)
-	r.cache = api.NewCache(r.server, map[string]api.Index{cloneset.OwnerIndex: cloneset.OwnerOf}, nil)
+	r.cache = api.NewCache(r.server, map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}, nil)
 	r.door = &door{Client: r.server.Client("manager")}
 	r.reconciler = cloneset.New(cloneset.Dependencies{Cache: r.cache, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Concurrency: 1})
 	r.must(r.server.Create("user", set.Build()))

@@ -32,7 +32,7 @@ func split(all []step.Step) (steps, ofSet []step.Step) {
 
 // report writes the status when anything in it has changed, and then tells people by events what was done.
 func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, status kruisev1alpha1.CloneSetStatus, outcomes []apply.Outcome) (written bool, err error) {
-	defer apply.Tell(r.Events, world.Set, outcomes)
+	defer apply.Tell(r.Events, world.Set, outcomes, nil)
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
 		return false, nil
 	}
@@ -88,23 +88,9 @@ func one(counts bool) int32 {
 
 // tellOfTrouble records an event when a condition begins to tell of trouble, not each time it is seen.
 func (r *Reconciler) tellOfTrouble(set *kruisev1alpha1.CloneSet, next plan.Plan, status kruisev1alpha1.CloneSetStatus) {
-	for _, kind := range []kruisev1alpha1.CloneSetConditionType{kruisev1alpha1.CloneSetConditionStalled} {
-		was, is := conditionOf(set.Status.Conditions, kind), conditionOf(status.Conditions, kind)
-		if is != nil && is.Status == corev1.ConditionTrue && (was == nil || was.Status != is.Status || was.Message != is.Message) {
-			r.Events.Eventf(set, nil, corev1.EventTypeWarning, is.Reason, "Plan", "%s", apply.Cut(is.Message, apply.NoteLimit))
-		}
-	}
-	before := conditionOf(set.Status.Conditions, kruisev1alpha1.CloneSetConditionReady)
-	if next.Throttled && (before == nil || before.Message != conditionOf(status.Conditions, kruisev1alpha1.CloneSetConditionReady).Message) {
+	conditions.TellTrouble(r.Events, set, set.Status.Conditions, status.Conditions, kruisev1alpha1.CloneSetConditionStalled)
+	before := conditions.Find(set.Status.Conditions, kruisev1alpha1.CloneSetConditionReady)
+	if next.Throttled && (before == nil || before.Message != conditions.Find(status.Conditions, kruisev1alpha1.CloneSetConditionReady).Message) {
 		r.Events.Eventf(set, nil, corev1.EventTypeWarning, "ScaleUpLimited", "Create", "%s", next.Held)
 	}
-}
-
-func conditionOf(conditions []kruisev1alpha1.CloneSetCondition, kind kruisev1alpha1.CloneSetConditionType) *kruisev1alpha1.CloneSetCondition {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return &conditions[i]
-		}
-	}
-	return nil
 }

@@ -33,13 +33,13 @@ func member(id string, updated, available bool) plan.Member {
 	return plan.Member{Pod: b.Build(), Updated: updated, Ready: available, Available: available, Progress: inplace.Progress{Finished: true}}
 }
 
-func report(next plan.Plan, outcomes ...apply.Outcome) kruisev1alpha1.CloneSetStatus {
+func told(next plan.Plan, outcomes ...apply.Outcome) kruisev1alpha1.CloneSetStatus {
 	next.UpdateRevision, next.CurrentRevision = "web-b", "web-a"
 	return statusOf(plan.World{Set: builders.CloneSet("web").Build()}, next, outcomes, now)
 }
 
 func TestStatusCountsWhatIsObserved(t *testing.T) {
-	got := report(plan.Plan{
+	got := told(plan.Plan{
 		Limits:  budget.Limits{Replicas: 4, Partition: 1},
 		Members: []plan.Member{member("a", false, true), member("b", true, true), member("c", true, false)},
 	})
@@ -66,7 +66,7 @@ func TestTheCurrentRevisionAdvancesWhenEveryPodIsThereAndUpdated(t *testing.T) {
 		"no pod is wanted":              {0, nil, "web-b"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := report(plan.Plan{Limits: budget.Limits{Replicas: c.replicas}, Members: c.members}).CurrentRevision; got != c.want {
+			if got := told(plan.Plan{Limits: budget.Limits{Replicas: c.replicas}, Members: c.members}).CurrentRevision; got != c.want {
 				t.Errorf("current revision is %s, want %s", got, c.want)
 			}
 		})
@@ -141,7 +141,7 @@ func TestConditionsSayWhatIsWaitedFor(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, said(report(c.plan, c.outcomes...))); diff != "" {
+			if diff := cmp.Diff(c.want, said(told(c.plan, c.outcomes...))); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 		})
@@ -160,7 +160,7 @@ func TestAConditionThatSaysTheSameIsNotTouched(t *testing.T) {
 	next.Refused = nil
 	recovered := statusOf(plan.World{Set: set}, next, nil, now.Add(time.Minute))
 	for _, kind := range []kruisev1alpha1.CloneSetConditionType{kruisev1alpha1.CloneSetConditionStalled, kruisev1alpha1.CloneSetConditionFailedUpdate} {
-		c := conditionOf(recovered.Conditions, kind)
+		c := conditions.Find(recovered.Conditions, kind)
 		if c.Status != corev1.ConditionFalse || c.Message != "" || !c.LastTransitionTime.Equal(&metav1.Time{Time: now.Add(time.Minute)}) {
 			t.Errorf("after the recovery %s is %+v", kind, c)
 		}

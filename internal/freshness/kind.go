@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// emptyLike is a new, empty object of the same kind.
-func emptyLike(object client.Object) client.Object {
+// EmptyLike is a new, empty object of the same kind.
+func EmptyLike(object client.Object) client.Object {
 	empty, ok := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
 	if !ok {
 		panic("freshness: " + reflect.TypeOf(object).String() + " does not point to an API object")

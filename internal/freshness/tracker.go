@@ -95,7 +95,7 @@ func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.empty[k.kind] == nil {
-		t.empty[k.kind] = emptyLike(object)
+		t.empty[k.kind] = EmptyLike(object)
 	}
 	w.object = t.empty[k.kind]
 	if t.owners[owner] == nil {
@@ -145,7 +145,7 @@ func (t *Tracker) Unseen(ctx context.Context, owner types.UID) (wait time.Durati
 // settle finds out what became of a write of which nobody knows. It returns false when the API server
 // does not say; the question stays open then.
 func (w *write) settle(ctx context.Context, live client.Reader, name types.NamespacedName) bool {
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	switch err := live.Get(ctx, name, object); {
 	case apierrors.IsNotFound(err):
 		w.deleted = true // it was never created, or it is gone by now
@@ -162,7 +162,7 @@ func (w *write) settle(ctx context.Context, live client.Reader, name types.Names
 
 // shownBy tells whether the reader shows the write or something newer.
 func (w *write) shownBy(ctx context.Context, reader client.Reader, name types.NamespacedName) bool {
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	err := reader.Get(ctx, name, object, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -193,12 +193,12 @@ func (t *Tracker) expired(ctx context.Context, k key, w *write, now time.Time) b
 		return false
 	}
 	w.verify = now.Add(verifyEvery)
-	object := emptyLike(w.object)
+	object := EmptyLike(w.object)
 	err := t.live.Get(ctx, k.name, object)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false // asked again later: the API server is not well, and acting now would not help
 	}
-	if gone := err != nil || object.GetUID() != w.uid; gone && !exists(ctx, t.cache, k.name, emptyLike(w.object)) {
+	if gone := err != nil || object.GetUID() != w.uid; gone && !exists(ctx, t.cache, k.name, EmptyLike(w.object)) {
 		return true
 	}
 	return now.Sub(w.made) >= t.timeout

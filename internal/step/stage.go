@@ -20,7 +20,7 @@ func StageOf(s Step) Stage {
 	switch s.(type) {
 	case CreateRevision, AdoptRevision, RenumberRevision:
 		return Recording
-	case ReleasePod, PatchPod, SetConditions, UpdateInPlace, DeletePod, DeleteClaim, GiveClaim:
+	case AdoptPod, ReleasePod, PatchPod, SetConditions, UpdateInPlace, DeletePod, DeleteClaim, GiveClaim, ResizeClaim:
 		return Changing
 	case CreatePod, CreateClaim:
 		return Creating

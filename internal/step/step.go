@@ -106,7 +106,7 @@ const (
 	Recreate
 	// Chosen: a person or another controller asked for this very pod.
 	Chosen
-	// CleanUp: the pod has finished and was replaced already.
+	// CleanUp: the pod has finished. It was replaced already, or it makes room for its successor.
 	CleanUp
 )
 
@@ -117,7 +117,14 @@ type DeletePod struct {
 	Cause DeleteCause
 }
 
-// ReleasePod gives a pod up that no longer matches the selector: the owner reference goes, the pod stays.
+// AdoptPod makes a pod that nobody controls the set's own.
+type AdoptPod struct {
+	Because
+	Target
+	Owner metav1.OwnerReference
+}
+
+// ReleasePod gives a pod up that is no pod of the set any more: the owner reference goes, the pod stays.
 type ReleasePod struct {
 	Because
 	Target
@@ -178,14 +185,25 @@ type DeleteClaim struct {
 	Pod string
 }
 
-// GiveClaim makes a pod that is on its way out the owner of its claim, so that the claim goes with it.
+// GiveClaim changes with whom a claim goes when that is deleted: with its pod, with the set, or with nobody.
 type GiveClaim struct {
 	Because
 	Target
-	// Pod is the name of the new owner.
+	// Pod is the name of the pod that the claim is for.
 	Pod string
 	// Owners are all owner references that the claim has afterwards.
 	Owners []metav1.OwnerReference
+}
+
+// ResizeClaim enlarges a claim that exists. The annotations given are set with it.
+type ResizeClaim struct {
+	Because
+	Target
+	// Pod is the name of the pod that the claim is for.
+	Pod string
+	// Resources are what the claim asks for afterwards; what they do not name stays.
+	Resources   corev1.VolumeResourceRequirements
+	Annotations map[string]string
 }
 
 // TrimPodsToDelete removes names from the podsToDelete of a CloneSet, and touches nothing else of its spec.

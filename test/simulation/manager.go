@@ -17,6 +17,7 @@ import (
 
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/simulation/api"
 )
 
@@ -187,7 +188,7 @@ func outcome(r ctrl.Result, err error) string {
 }
 
 func indexes() map[string]api.Index {
-	return map[string]api.Index{cloneset.OwnerIndex: cloneset.OwnerOf}
+	return map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}
 }
 
 // silence drops events.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/claim"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -61,7 +62,7 @@ func holdingsOf(world *World) *holdings {
 		if pod.IsTerminating(candidate) {
 			continue
 		}
-		for _, name := range mounts(candidate) {
+		for _, name := range claim.Mounts(candidate) {
 			h.mounted[name] = append(h.mounted[name], candidate)
 		}
 	}
@@ -86,71 +87,30 @@ func instanceID(set *kruisev1alpha1.CloneSet, p *corev1.Pod) string {
 	return ""
 }
 
-// mounts are the names of the claims that a pod names in its volumes.
-func mounts(p *corev1.Pod) []string {
-	var names []string
-	for i := range p.Spec.Volumes {
-		if source := p.Spec.Volumes[i].PersistentVolumeClaim; source != nil {
-			names = append(names, source.ClaimName)
-		}
-	}
-	return names
-}
-
 func claimName(set *kruisev1alpha1.CloneSet, template, id string) string {
 	return template + "-" + podName(set, id)
 }
 
-// claimTemplates are the claim templates of the spec. Of two with the same name, the first counts.
-func claimTemplates(set *kruisev1alpha1.CloneSet) []*corev1.PersistentVolumeClaim {
-	var templates []*corev1.PersistentVolumeClaim
-	known := map[string]bool{}
-	for i := range set.Spec.VolumeClaimTemplates {
-		if t := &set.Spec.VolumeClaimTemplates[i]; !known[t.Name] {
-			known[t.Name] = true
-			templates = append(templates, t)
-		}
-	}
-	return templates
-}
-
-// withClaims adds a volume for each claim template in front of the volumes of the template that have other
-// names.
+// withClaims adds a volume for each claim template to the volumes of the template.
 func withClaims(set *kruisev1alpha1.CloneSet, id string, volumes []corev1.Volume) []corev1.Volume {
-	var all []corev1.Volume
-	taken := map[string]bool{}
-	for _, t := range claimTemplates(set) {
-		taken[t.Name] = true
-		all = append(all, corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claimName(set, t.Name, id)},
-		}})
-	}
-	for _, v := range volumes {
-		if !taken[v.Name] {
-			all = append(all, v)
-		}
-	}
-	return all
+	named := func(template string) string { return claimName(set, template, id) }
+	return claim.Volumes(claim.Templates(set.Spec.VolumeClaimTemplates), named, volumes)
 }
 
 // newClaim is the claim of one pod, made from a template.
 func newClaim(set *kruisev1alpha1.CloneSet, t *corev1.PersistentVolumeClaim, id string) *corev1.PersistentVolumeClaim {
 	labels := map[string]string{}
-	maps.Copy(labels, t.Labels)
 	maps.Copy(labels, set.Spec.Selector.MatchLabels)
 	labels[kruisev1alpha1.LabelInstanceID] = id
-	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: set.Namespace, Name: claimName(set, t.Name, id), Labels: labels, Annotations: maps.Clone(t.Annotations),
-			Finalizers: slices.Clone(t.Finalizers), OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
-		},
-		Spec: *t.Spec.DeepCopy(),
-	}
+	return claim.New(t, metav1.ObjectMeta{
+		Namespace: set.Namespace, Name: claimName(set, t.Name, id), Labels: labels,
+		OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
+	})
 }
 
 // claimsFor creates the claims that a new pod lacks.
 func (p *pass) claimsFor(id, why string) {
-	for _, t := range claimTemplates(p.world.Set) {
+	for _, t := range claim.Templates(p.world.Set.Spec.VolumeClaimTemplates) {
 		if p.holdings().claims[claimName(p.world.Set, t.Name, id)] == nil {
 			p.creations = append(p.creations, step.CreateClaim{
 				Because: step.Because(why), Claim: newClaim(p.world.Set, t, id), Pod: podName(p.world.Set, id),
@@ -166,7 +126,7 @@ func (p *pass) leaving(claim *corev1.PersistentVolumeClaim) bool {
 
 // blocked tells whether a pod with the id would need a claim that cannot be had now.
 func (p *pass) blocked(id string) bool {
-	for _, t := range claimTemplates(p.world.Set) {
+	for _, t := range claim.Templates(p.world.Set.Spec.VolumeClaimTemplates) {
 		name := claimName(p.world.Set, t.Name, id)
 		if existing := p.holdings().claims[name]; p.world.Taken[name] || existing != nil && p.leaving(existing) {
 			return true
@@ -308,8 +268,8 @@ func (p *pass) mend() {
 		if _, doomed := p.pods[m.Pod.UID].(step.DeletePod); doomed || m.Pod.Spec.NodeName != "" {
 			continue
 		}
-		id, wanted := instanceID(p.world.Set, m.Pod), mounts(m.Pod)
-		for _, t := range claimTemplates(p.world.Set) {
+		id, wanted := instanceID(p.world.Set, m.Pod), claim.Mounts(m.Pod)
+		for _, t := range claim.Templates(p.world.Set.Spec.VolumeClaimTemplates) {
 			name := claimName(p.world.Set, t.Name, id)
 			if slices.Contains(wanted, name) && p.holdings().claims[name] == nil && !p.world.Taken[name] {
 				p.plan.Steps = append(p.plan.Steps, step.CreateClaim{
@@ -343,7 +303,7 @@ func (p *pass) creatable(from revision.Revision, n int) []revision.Revision {
 	if n == 0 {
 		return nil
 	}
-	container, volume := lacking(&from.Written.Spec, withClaims(p.world.Set, "", from.Written.Spec.Volumes))
+	container, volume := claim.Lacking(&from.Written.Spec, withClaims(p.world.Set, "", from.Written.Spec.Volumes))
 	if volume == "" {
 		return slices.Repeat([]revision.Revision{from}, n)
 	}
@@ -353,32 +313,9 @@ func (p *pass) creatable(from revision.Revision, n int) []revision.Revision {
 	return nil
 }
 
-// lacking names a volume that a container mounts and that is not among the volumes; empty when all are.
-func lacking(spec *corev1.PodSpec, volumes []corev1.Volume) (container, volume string) {
-	has := map[string]bool{}
-	for i := range volumes {
-		has[volumes[i].Name] = true
-	}
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			for _, m := range containers[i].VolumeMounts {
-				if !has[m.Name] {
-					return containers[i].Name, m.Name
-				}
-			}
-			for _, d := range containers[i].VolumeDevices {
-				if !has[d.Name] {
-					return containers[i].Name, d.Name
-				}
-			}
-		}
-	}
-	return "", ""
-}
-
 // hasClaim tells whether a claim that a pod with the id would need is there or cannot be had.
 func (p *pass) hasClaim(id string) bool {
-	for _, t := range claimTemplates(p.world.Set) {
+	for _, t := range claim.Templates(p.world.Set.Spec.VolumeClaimTemplates) {
 		if name := claimName(p.world.Set, t.Name, id); p.holdings().claims[name] != nil || p.world.Taken[name] {
 			return true
 		}

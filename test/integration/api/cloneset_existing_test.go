@@ -8,18 +8,11 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Objects that came into a cluster before a rule did. They must stay usable: what is wrong stays, until somebody touches it.
-var older = map[string]struct {
-	spoil spoil
-	// again is another wrong value; it is a new mistake, and refused.
-	again spoil
-	field string
-}{
+var olderCloneSets = map[string]olderMistake{
 	"a partition without a percent sign": {
 		spoil{"spec.updateStrategy.partition", "5"}, spoil{"spec.updateStrategy.partition", "6"}, "spec.updateStrategy.partition"},
 	"an unknown type of update": {
@@ -49,37 +42,9 @@ var older = map[string]struct {
 		spoil{"spec.selector", object{}}, spoil{"spec.selector", object{"matchLabels": object{}}}, "spec.selector"},
 }
 
-func TestOlderMistakesDoNotStopOtherChanges(t *testing.T) {
-	namespace := newNamespace(t)
-	for i, sentence := range slices.Sorted(maps.Keys(older)) {
-		test := older[sentence]
-		t.Run(sentence, func(t *testing.T) {
-			set := soundIn(t, namespace, "older-"+string(rune('a'+i)))
-			storeSpoiled(t, set, test.spoil)
-
-			set.SetAnnotations(map[string]string{"note": "changed"})
-			spoil{"spec.replicas", int64(6)}.apply(t, set)
-			spoil{"spec.template.metadata.annotations", object{"version": "2"}}.apply(t, set)
-			if err := untyped.Update(t.Context(), set); err != nil {
-				t.Fatalf("changing something else: %v", err)
-			}
-			if got := at(t, set, "spec", "replicas"); got != int64(6) {
-				t.Errorf("replicas %v, want 6", got)
-			}
-
-			test.again.apply(t, set)
-			err := untyped.Update(t.Context(), set)
-			if !apierrors.IsInvalid(err) {
-				t.Fatalf("making a new mistake: got error %v, want the status Invalid", err)
-			}
-			checkCauses(t, err, test.field, "")
-		})
-	}
-}
-
-// TestMistakesAcrossFieldsLeaveMetadataAndStatusFree: a rule over several fields of the spec cannot tell which of them is wrong, so
+// TestMistakesAcrossFieldsOfACloneSetLeaveMetadataAndStatusFree: a rule over several fields of the spec cannot tell which of them is wrong, so
 // it comes into force with the next change of the spec, and not before.
-func TestMistakesAcrossFieldsLeaveMetadataAndStatusFree(t *testing.T) {
+func TestMistakesAcrossFieldsOfACloneSetLeaveMetadataAndStatusFree(t *testing.T) {
 	namespace := newNamespace(t)
 	cases := map[string]spoil{
 		"no room for updates":               {"spec.updateStrategy.maxUnavailable", int64(0)},
@@ -88,7 +53,7 @@ func TestMistakesAcrossFieldsLeaveMetadataAndStatusFree(t *testing.T) {
 	}
 	for i, sentence := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(sentence, func(t *testing.T) {
-			set := soundIn(t, namespace, "across-"+string(rune('a'+i)))
+			set := named(t, soundCloneSet, namespace, "across-"+string(rune('a'+i)))
 			storeSpoiled(t, set, cases[sentence])
 
 			set.SetAnnotations(map[string]string{"note": "changed"})
@@ -108,19 +73,7 @@ func TestMistakesAcrossFieldsLeaveMetadataAndStatusFree(t *testing.T) {
 	}
 }
 
-// storeSpoiled creates the object without, and then stores it with the mistake, and reads it.
-func storeSpoiled(t *testing.T, set *unstructured.Unstructured, mistake spoil) {
-	t.Helper()
-	if err := untyped.Create(t.Context(), set); err != nil {
-		t.Fatalf("creating: %v", err)
-	}
-	rewrite(t, set, func(stored *unstructured.Unstructured) { mistake.apply(t, stored) })
-	if err := untyped.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
-		t.Fatalf("reading: %v", err)
-	}
-}
-
-func TestOnlyTheSelectorIsImmutable(t *testing.T) {
+func TestOnlyTheSelectorOfACloneSetIsImmutable(t *testing.T) {
 	namespace := newNamespace(t)
 	for i, test := range []struct {
 		sentence string
@@ -138,7 +91,7 @@ func TestOnlyTheSelectorIsImmutable(t *testing.T) {
 		{"the same with a null", object{"matchLabels": object{"app": "web"}, "matchExpressions": nil}, "web", false},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
-			set := soundIn(t, namespace, "selector-"+string(rune('a'+i)))
+			set := named(t, soundCloneSet, namespace, "selector-"+string(rune('a'+i)))
 			if err := untyped.Create(t.Context(), set); err != nil {
 				t.Fatalf("creating: %v", err)
 			}
@@ -159,7 +112,7 @@ func TestOnlyTheSelectorIsImmutable(t *testing.T) {
 	}
 
 	t.Run("everything else can be changed", func(t *testing.T) {
-		set := soundIn(t, namespace, "mutable")
+		set := named(t, soundCloneSet, namespace, "mutable")
 		if err := untyped.Create(t.Context(), set); err != nil {
 			t.Fatalf("creating: %v", err)
 		}

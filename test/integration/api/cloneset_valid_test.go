@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -43,7 +42,7 @@ func TestAbsentFieldsGetTheirDefaults(t *testing.T) {
 		"the strategies are null": {{"-spec.replicas", nil}, {"spec.scaleStrategy", nil}, {"spec.updateStrategy", nil}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			set := manifest(t, sound)
+			set := manifest(t, soundCloneSet)
 			for _, s := range spoils {
 				s.apply(t, set)
 			}
@@ -62,7 +61,7 @@ func TestAbsentFieldsGetTheirDefaults(t *testing.T) {
 }
 
 func TestTheGracePeriodIsZeroByDefault(t *testing.T) {
-	set := manifest(t, sound)
+	set := manifest(t, soundCloneSet)
 	spoil{"spec.updateStrategy.inPlaceUpdateStrategy", object{}}.apply(t, set)
 	if err := untyped.Create(t.Context(), set); err != nil {
 		t.Fatalf("creating: %v", err)
@@ -126,7 +125,7 @@ func TestEdgeCasesAreAccepted(t *testing.T) {
 	}
 	for _, sentence := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(sentence, func(t *testing.T) {
-			set := manifest(t, sound)
+			set := manifest(t, soundCloneSet)
 			for _, s := range cases[sentence] {
 				s.apply(t, set)
 			}
@@ -134,40 +133,6 @@ func TestEdgeCasesAreAccepted(t *testing.T) {
 				t.Errorf("creating: %v", err)
 			}
 		})
-	}
-}
-
-// TestTemplatesComeBackAsTheyWereSent: a template must reach the revision without additions, so that the revision does not
-// depend on the server's version, and without losses, so that a pod gets fields that are younger than this project.
-func TestTemplatesComeBackAsTheyWereSent(t *testing.T) {
-	set := manifest(t, sound)
-	template := object{
-		"metadata":      object{"labels": object{"app": "web"}, "creationTimestamp": nil, "fromTheFuture": object{"a": nil}},
-		"fromTheFuture": "kept",
-		"spec": object{
-			"fromTheFuture": list{int64(1), "two", nil},
-			"containers": list{
-				object{"name": "web", "image": "web:1", "resources": object{}, "fromTheFuture": true,
-					"ports": list{object{"containerPort": int64(80)}}, "env": list{object{"name": "A", "value": "b"}, object{"name": "A", "value": "c"}}},
-			},
-		},
-	}
-	claims := list{object{"metadata": object{"name": "data", "creationTimestamp": nil}, "status": object{},
-		"spec": object{"fromTheFuture": int64(1), "resources": object{"requests": object{"storage": "1Gi"}}}}}
-	spoil{"spec.template", template}.apply(t, set)
-	spoil{"spec.volumeClaimTemplates", claims}.apply(t, set)
-	wantTemplate, wantClaims := runtime.DeepCopyJSONValue(template), runtime.DeepCopyJSONValue(claims)
-	if err := untyped.Create(t.Context(), set); err != nil {
-		t.Fatalf("creating: %v", err)
-	}
-	if err := untyped.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
-		t.Fatalf("reading: %v", err)
-	}
-	if diff := cmp.Diff(wantTemplate, at(t, set, "spec", "template")); diff != "" {
-		t.Errorf("template (-sent +read):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantClaims, at(t, set, "spec", "volumeClaimTemplates")); diff != "" {
-		t.Errorf("claim templates (-sent +read):\n%s", diff)
 	}
 }
 
@@ -220,39 +185,9 @@ func TestPublishedClientsWork(t *testing.T) {
 	}
 }
 
-// TestServerSideApplyTreatsTheTemplateAsOneManagersList: without a schema for containers their list belongs to one manager as
-// a whole, and clients rely on that.
-func TestServerSideApplyTreatsTheTemplateAsOneManagersList(t *testing.T) {
-	set := soundIn(t, newNamespace(t), "applied")
-	apply := func(owner, image string) error {
-		next := set.DeepCopy()
-		containers := list{object{"name": "web", "image": image, "env": list{object{"name": "A", "value": image}}}}
-		spoil{"spec.template.spec.containers", containers}.apply(t, next)
-		return untyped.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(next), client.FieldOwner(owner))
-	}
-	for _, image := range []string{"web:1", "web:2", "web:2"} {
-		if err := apply("first", image); err != nil {
-			t.Fatalf("applying image %s: %v", image, err)
-		}
-	}
-	checkCauses(t, apply("second", "web:3"), ".spec.template.spec.containers", "conflict with \"first\"")
-
-	read := set.DeepCopy()
-	if err := untyped.Get(t.Context(), client.ObjectKeyFromObject(set), read); err != nil {
-		t.Fatalf("reading: %v", err)
-	}
-	want := list{object{"name": "web", "image": "web:2", "env": list{object{"name": "A", "value": "web:2"}}}}
-	if diff := cmp.Diff(want, at(t, read, "spec", "template", "spec", "containers")); diff != "" {
-		t.Errorf("containers (-want +got):\n%s", diff)
-	}
-	if read.GetGeneration() != 2 {
-		t.Errorf("generation %d, want 2: the same apply twice must change nothing", read.GetGeneration())
-	}
-}
-
 // TestObjectsOlderThanTheDefaultsAreReadWithThem: what etcd holds is not what clients see.
 func TestObjectsOlderThanTheDefaultsAreReadWithThem(t *testing.T) {
-	set := soundIn(t, newNamespace(t), "old")
+	set := named(t, soundCloneSet, newNamespace(t), "old")
 	if err := untyped.Create(t.Context(), set); err != nil {
 		t.Fatalf("creating: %v", err)
 	}
@@ -272,17 +207,5 @@ func TestObjectsOlderThanTheDefaultsAreReadWithThem(t *testing.T) {
 	}
 	if got := at(t, read, "spec", "replicas"); got != int64(1) {
 		t.Errorf("replicas %v, want 1", got)
-	}
-}
-
-var resource = schema.GroupResource{Group: "apps.kruise.io", Resource: "clonesets"}
-
-// rewrite changes an object in etcd, past the API server.
-func rewrite(t *testing.T, set *unstructured.Unstructured, change func(stored *unstructured.Unstructured)) {
-	t.Helper()
-	err := cluster.Store.Rewrite(t.Context(), resource.Group+"/"+resource.Resource, set.GetNamespace(), set.GetName(),
-		func(stored map[string]any) { change(&unstructured.Unstructured{Object: stored}) })
-	if err != nil {
-		t.Fatal(err)
 	}
 }

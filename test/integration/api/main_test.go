@@ -5,6 +5,7 @@ package api_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,8 +59,8 @@ func manifest(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// soundIn is the sound CloneSet in a namespace and with a name of its own.
-func soundIn(t *testing.T, namespace, name string) *unstructured.Unstructured {
+// named is a sound object in a namespace and with a name of its own.
+func named(t *testing.T, sound, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	set := manifest(t, sound)
 	set.SetGenerateName("")
@@ -76,4 +77,15 @@ func at(t *testing.T, object *unstructured.Unstructured, path ...string) any {
 		t.Fatalf("reading %v: %v", path, err)
 	}
 	return value
+}
+
+// rewrite changes an object in etcd, past the API server.
+func rewrite(t *testing.T, set *unstructured.Unstructured, change func(stored *unstructured.Unstructured)) {
+	t.Helper()
+	resource := "apps.kruise.io/" + strings.ToLower(set.GetKind()) + "s"
+	err := cluster.Store.Rewrite(t.Context(), resource, set.GetNamespace(), set.GetName(),
+		func(stored map[string]any) { change(&unstructured.Unstructured{Object: stored}) })
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -23,6 +23,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -61,7 +62,7 @@ func startController() error {
 	if err != nil {
 		return err
 	}
-	if err := cloneset.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	r := cloneset.New(cloneset.Dependencies{

@@ -38,22 +38,25 @@ func TestMain(m *testing.M) {
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "clonesets.apps.kruise.io"}}
-	if err := c.Delete(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the plane's CRD is gone", func() error {
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(crd), crd); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("it is there"), err)
+	for _, name := range []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := c.Delete(t.Context(), crd); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
+		eventually(t, "the plane's CRD is gone", func() error {
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(crd), crd); !apierrors.IsNotFound(err) {
+				return errors.Join(errors.New("it is there"), err)
+			}
+			return nil
+		})
+	}
 
 	first := install(t, c)
 	waitForCRDs(t, c)
 	want := []string{
 		"Namespace slipway-system",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
+		"CustomResourceDefinition statefulsets.apps.kruise.io",
 		"ServiceAccount slipway-system/slipway-manager",
 		"ClusterRole slipway-manager",
 		"Role slipway-system/slipway-manager",

@@ -21,7 +21,8 @@ type Store struct {
 }
 
 // Rewrite changes a custom resource as it is stored, without defaults, validation or a new generation. The API server
-// sees it as a write by another API server. A failure names the object.
+// sees it as a write by another API server. When the change gives it another name, the object stays, and a copy of that
+// name is stored. A failure names the object.
 func (s Store) Rewrite(ctx context.Context, resource, namespace, name string, change func(object map[string]any)) error {
 	key := []byte(path.Join("/registry", resource, namespace, name))
 	var found struct {
@@ -38,6 +39,11 @@ func (s Store) Rewrite(ctx context.Context, resource, namespace, name string, ch
 		return fmt.Errorf("reading %s: %w", key, err)
 	}
 	change(object)
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		if changed, ok := metadata["name"].(string); ok {
+			key = []byte(path.Join("/registry", resource, namespace, changed))
+		}
+	}
 	value, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", key, err)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 // Kind is one of the kinds that this server stores.
@@ -23,11 +24,12 @@ const (
 	Pods
 	Claims
 	Nodes
+	StatefulSets
 	kinds // their number
 )
 
 // Kinds returns every kind, in a fixed order.
-func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes} }
+func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets} }
 
 // String returns the plural resource name.
 func (k Kind) String() string { return k.resource().Resource }
@@ -44,6 +46,8 @@ func (k Kind) resource() schema.GroupResource {
 		return schema.GroupResource{Resource: "persistentvolumeclaims"}
 	case Nodes:
 		return schema.GroupResource{Resource: "nodes"}
+	case StatefulSets:
+		return kruisev1beta1.Resource("statefulsets")
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -61,6 +65,8 @@ func (k Kind) groupKind() schema.GroupKind {
 		return schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	case Nodes:
 		return schema.GroupKind{Kind: "Node"}
+	case StatefulSets:
+		return kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind()
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -80,6 +86,8 @@ func KindOf(obj client.Object) Kind {
 		return Claims
 	case *corev1.Node:
 		return Nodes
+	case *kruisev1beta1.StatefulSet:
+		return StatefulSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
 	}
@@ -97,6 +105,8 @@ func clone(obj client.Object) client.Object {
 	case *corev1.PersistentVolumeClaim:
 		return o.DeepCopy()
 	case *corev1.Node:
+		return o.DeepCopy()
+	case *kruisev1beta1.StatefulSet:
 		return o.DeepCopy()
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
@@ -116,6 +126,8 @@ func assign(dst, src client.Object) {
 		src.(*corev1.PersistentVolumeClaim).DeepCopyInto(d)
 	case *corev1.Node:
 		src.(*corev1.Node).DeepCopyInto(d)
+	case *kruisev1beta1.StatefulSet:
+		src.(*kruisev1beta1.StatefulSet).DeepCopyInto(d)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -134,6 +146,8 @@ func alias(dst, src client.Object) {
 		*d = *src.(*corev1.PersistentVolumeClaim)
 	case *corev1.Node:
 		*d = *src.(*corev1.Node)
+	case *kruisev1beta1.StatefulSet:
+		*d = *src.(*kruisev1beta1.StatefulSet)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -152,6 +166,8 @@ func (k Kind) empty() client.Object {
 		return &corev1.PersistentVolumeClaim{}
 	case Nodes:
 		return &corev1.Node{}
+	case StatefulSets:
+		return &kruisev1beta1.StatefulSet{}
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -191,6 +207,11 @@ func fill(list client.ObjectList, objects []client.Object, shared bool) {
 		for _, o := range objects {
 			l.Items = append(l.Items, *pick(o).(*corev1.Node))
 		}
+	case *kruisev1beta1.StatefulSetList:
+		l.Items = make([]kruisev1beta1.StatefulSet, 0, len(objects))
+		for _, o := range objects {
+			l.Items = append(l.Items, *pick(o).(*kruisev1beta1.StatefulSet))
+		}
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}
@@ -208,6 +229,8 @@ func kindOfList(list client.ObjectList) Kind {
 		return Claims
 	case *corev1.NodeList:
 		return Nodes
+	case *kruisev1beta1.StatefulSetList:
+		return StatefulSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}

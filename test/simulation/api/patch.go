@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 // Patch applies a JSON merge patch or, to the built-in kinds, a strategic merge patch. A resource version inside the
@@ -42,6 +43,11 @@ func touched(sub Subresource, before client.Object) client.Object {
 			return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
 		}
 		return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *kruisev1beta1.StatefulSet:
+		if sub == Status {
+			return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 	case *corev1.Pod:
 		if sub == Status {
 			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}

@@ -9,12 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 // protection keeps a claim as long as pods use it.
@@ -33,6 +35,9 @@ func prepareForCreate(obj client.Object) {
 	switch o := obj.(type) {
 	case *kruisev1alpha1.CloneSet:
 		o.Status = kruisev1alpha1.CloneSetStatus{}
+		o.Generation = 1
+	case *kruisev1beta1.StatefulSet:
+		o.Status = kruisev1beta1.StatefulSetStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
@@ -78,7 +83,14 @@ func validateCreate(obj client.Object) error {
 func prepareForUpdate(sub Subresource, before, after client.Object) error {
 	switch old := before.(type) {
 	case *kruisev1alpha1.CloneSet:
-		return prepareCloneSet(sub, old, after.(*kruisev1alpha1.CloneSet))
+		next := after.(*kruisev1alpha1.CloneSet)
+		if sub != Status && !apiequality.Semantic.DeepEqual(old.Spec.Selector, next.Spec.Selector) {
+			return invalid(CloneSets, old, field.NewPath("spec", "selector"), next.Spec.Selector, "field is immutable")
+		}
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *kruisev1beta1.StatefulSet:
+		next := after.(*kruisev1beta1.StatefulSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *corev1.Pod:
 		return preparePod(sub, old, after.(*corev1.Pod))
 	case *corev1.PersistentVolumeClaim:
@@ -92,22 +104,15 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 }
 
 // A custom resource with a status subresource: the status write may not touch metadata or spec, the other one not the status.
-func prepareCloneSet(sub Subresource, before, after *kruisev1alpha1.CloneSet) error {
+func prepareSet[Spec, Stat any](sub Subresource, before, after *metav1.ObjectMeta, oldSpec, newSpec *Spec, oldStatus, newStatus *Stat) {
 	if sub == Status {
-		meta := before.ObjectMeta.DeepCopy()
-		after.ObjectMeta = *meta
-		after.Spec = before.Spec
-		return nil
+		*after, *newSpec = *before.DeepCopy(), *oldSpec
+		return
 	}
-	after.Status = before.Status
-	if apiequality.Semantic.DeepEqual(before.Spec, after.Spec) {
-		return nil
+	*newStatus = *oldStatus
+	if !apiequality.Semantic.DeepEqual(oldSpec, newSpec) {
+		after.Generation++
 	}
-	if !apiequality.Semantic.DeepEqual(before.Spec.Selector, after.Spec.Selector) {
-		return invalid(CloneSets, before, field.NewPath("spec", "selector"), after.Spec.Selector, "field is immutable")
-	}
-	after.Generation++
-	return nil
 }
 
 // Status writes of pods may carry metadata, as on a real server, but neither spec nor owner references.

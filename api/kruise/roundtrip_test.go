@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package v1alpha1_test
+package kruise_test
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	published "github.com/openkruise/kruise-api/apps/v1alpha1"
+	publishedv1alpha1 "github.com/openkruise/kruise-api/apps/v1alpha1"
+	publishedv1beta1 "github.com/openkruise/kruise-api/apps/v1beta1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,59 +21,81 @@ import (
 	"sigs.k8s.io/randfill"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
-// onlyOurs lists the fields that our types have and github.com/openkruise/kruise-api v1.8.0 has not, each with its reason. The
-// test fails for a field that is missing here, and for an entry that is not needed.
-var onlyOurs = map[string]string{
-	"spec.progressDeadlineSeconds":           "newer publishers of the same version have it",
-	"status.conditions[].lastUpdateTime":     "newer publishers have it; the progress deadline counts from it",
-	"status.conditions[].observedGeneration": "ours alone: tells whether a condition speaks of the spec that stands now",
+// kinds are compared with github.com/openkruise/kruise-api v1.8.0.
+var kinds = map[string]struct {
+	ours, theirs func() any
+	// onlyOurs lists the fields that our types have and theirs have not, each with its reason. The test fails for a field
+	// that is missing here, and for an entry that is not needed.
+	onlyOurs map[string]string
+}{
+	"CloneSet": {
+		func() any { return &kruisev1alpha1.CloneSet{} }, func() any { return &publishedv1alpha1.CloneSet{} },
+		map[string]string{
+			"spec.progressDeadlineSeconds":           "newer publishers of the same version have it",
+			"status.conditions[].lastUpdateTime":     "newer publishers have it; the progress deadline counts from it",
+			"status.conditions[].observedGeneration": "ours alone: tells whether a condition speaks of the spec that stands now",
+		}},
+	"StatefulSet": {
+		func() any { return &kruisev1beta1.StatefulSet{} }, func() any { return &publishedv1beta1.StatefulSet{} },
+		nil},
 }
 
 // seeds is how many objects each direction tries. With every pointer set, one object has nearly all fields; many are needed
 // because a bool that happens to be false is not written.
-const seeds = 40
+const seeds = 20
 
 func TestEveryFieldSurvivesTheWayThroughThePublishedTypes(t *testing.T) {
-	lost := map[string]string{}
-	for seed := range int64(seeds) {
-		ours, theirs := &kruisev1alpha1.CloneSet{}, &published.CloneSet{}
-		filler(seed).Fill(ours)
-		before, after := through(t, ours, theirs, &kruisev1alpha1.CloneSet{})
-		differences(lost, "", before, after)
-		if gained := map[string]string{}; differences(gained, "", after, before) {
-			if unnamed := without(gained, lost); len(unnamed) > 0 {
-				t.Fatalf("seed %d: fields appeared from nowhere: %v", seed, unnamed)
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			lost := map[string]string{}
+			for seed := range int64(seeds) {
+				ours := kind.ours()
+				filler(seed).Fill(ours)
+				before, after := through(t, ours, kind.theirs(), kind.ours())
+				differences(lost, "", before, after)
+				if gained := map[string]string{}; differences(gained, "", after, before) {
+					if unnamed := without(gained, lost); len(unnamed) > 0 {
+						t.Fatalf("seed %d: fields appeared from nowhere: %v", seed, unnamed)
+					}
+				}
 			}
-		}
-	}
-	want, got := slices.Sorted(maps.Keys(onlyOurs)), slices.Sorted(maps.Keys(lost))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields that the published types lose (-named in onlyOurs +seen):\n%s\n%v", diff, lost)
+			want, got := slices.Sorted(maps.Keys(kind.onlyOurs)), slices.Sorted(maps.Keys(lost))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("fields that the published types lose (-named in onlyOurs +seen):\n%s\n%v", diff, lost)
+			}
+		})
 	}
 }
 
 func TestEveryPublishedFieldSurvivesTheWayThroughOurTypes(t *testing.T) {
-	for seed := range int64(seeds) {
-		theirs, ours := &published.CloneSet{}, &kruisev1alpha1.CloneSet{}
-		filler(seed).Fill(theirs)
-		before, after := through(t, theirs, ours, &published.CloneSet{})
-		if lost := map[string]string{}; differences(lost, "", before, after) {
-			t.Fatalf("seed %d: our types lose or change fields: %v", seed, lost)
-		}
-		if gained := map[string]string{}; differences(gained, "", after, before) {
-			t.Fatalf("seed %d: fields appeared from nowhere: %v", seed, gained)
-		}
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			for seed := range int64(seeds) {
+				theirs := kind.theirs()
+				filler(seed).Fill(theirs)
+				before, after := through(t, theirs, kind.ours(), kind.theirs())
+				if lost := map[string]string{}; differences(lost, "", before, after) {
+					t.Fatalf("seed %d: our types lose or change fields: %v", seed, lost)
+				}
+				if gained := map[string]string{}; differences(gained, "", after, before) {
+					t.Fatalf("seed %d: fields appeared from nowhere: %v", seed, gained)
+				}
+			}
+		})
 	}
 }
 
 // TestOurTypesWriteNothingThatThePublishedOnesDoNot looks at the JSON of the middle of the way, too: an empty object of ours
 // must look to the API server like an empty object of theirs.
 func TestOurTypesWriteNothingThatThePublishedOnesDoNot(t *testing.T) {
-	ours, theirs := encode(t, &kruisev1alpha1.CloneSet{}), encode(t, &published.CloneSet{})
-	if diff := cmp.Diff(decode(t, theirs), decode(t, ours)); diff != "" {
-		t.Errorf("an empty CloneSet is written differently (-published +ours):\n%s", diff)
+	for name, kind := range kinds {
+		ours, theirs := encode(t, kind.ours()), encode(t, kind.theirs())
+		if diff := cmp.Diff(decode(t, theirs), decode(t, ours)); diff != "" {
+			t.Errorf("an empty %s is written differently (-published +ours):\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cloneset
+package owned
 
 import (
 	"testing"
@@ -8,20 +8,17 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/test/builders"
 )
 
 // A revision that nobody has written to says what it said before, so its data need not be looked at: here they
 // could not even be read.
 func TestARevisionIsDecodedOnceForEachVersion(t *testing.T) {
-	m := &memory{}
+	m := &Memory{}
 	errorOf := func(version, data string) error {
 		stored := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-a", UID: "a", ResourceVersion: version}}
 		stored.Data.Raw = []byte(data)
-		var world plan.World
-		m.decode([]appsv1.ControllerRevision{stored}, nil, &world)
-		return world.Revisions[0].Err
+		return m.Decode([]appsv1.ControllerRevision{stored})[0][0].Err
 	}
 	if err := errorOf("1", `{"spec":{"template":{"spec":{"containers":[{"name":"app"}]}}}}`); err != nil {
 		t.Fatal(err)
@@ -35,14 +32,14 @@ func TestARevisionIsDecodedOnceForEachVersion(t *testing.T) {
 }
 
 func TestTheTemplateOfTheSpecIsReadOnceForEachGeneration(t *testing.T) {
-	m, set := &memory{}, builders.CloneSet("web").Build()
-	first := m.template(set).Template.Spec.Containers[0].Image
+	m, set := &Memory{}, builders.CloneSet("web").Build()
+	first := m.Template(set, &set.Spec.Template).Template.Spec.Containers[0].Image
 	set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
-	if again := m.template(set).Template.Spec.Containers[0].Image; again != first {
+	if again := m.Template(set, &set.Spec.Template).Template.Spec.Containers[0].Image; again != first {
 		t.Errorf("read again: %s", again)
 	}
 	set.Generation++
-	if newer := m.template(set).Template.Spec.Containers[0].Image; newer == first {
+	if newer := m.Template(set, &set.Spec.Template).Template.Spec.Containers[0].Image; newer == first {
 		t.Error("a new generation was not read")
 	}
 }

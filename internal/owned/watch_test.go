@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cloneset
+package owned
 
 import (
 	"testing"
@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
+
+var sets = By{Group: "apps.kruise.io", Kind: "CloneSet"}
 
 func controlledBy(apiVersion, kind string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-a", OwnerReferences: []metav1.OwnerReference{
@@ -35,11 +37,11 @@ func TestEventsReachTheSetByGroupAndKind(t *testing.T) {
 		"no owner at all":                           {&corev1.Pod{}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			requests := ownerRequest(t.Context(), c.pod)
+			requests := sets.Requests(t.Context(), c.pod)
 			if (len(requests) == 1) != c.want || c.want && requests[0].String() != "shop/web" {
 				t.Errorf("requests are %v", requests)
 			}
-			if passes := owned().Create(event.CreateEvent{Object: c.pod}); passes != c.want {
+			if passes := sets.Changes().Create(event.CreateEvent{Object: c.pod}); passes != c.want {
 				t.Errorf("the event passes: %v", passes)
 			}
 		})
@@ -66,7 +68,7 @@ func TestOnlyChangesWakeASet(t *testing.T) {
 		"a revision that nobody has yet": {&appsv1.ControllerRevision{}, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := owned().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			if got := sets.Changes().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 				t.Errorf("the event passes: %v", got)
 			}
 		})

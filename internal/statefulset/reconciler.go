@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statefulset
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/report"
+	"slipway.dev/slipway/internal/statefulset/plan"
+)
+
+// Dependencies are what the controller works with.
+type Dependencies struct {
+	// Cache is read for everything; its objects are shared and never changed. Live is read where the
+	// cache cannot be trusted.
+	Cache, Live client.Reader
+	// Client is written with.
+	Client client.Client
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
+	// Plan decides; nil means plan.Next.
+	Plan func(plan.World, time.Time) plan.Plan
+	// Writes tells whether the cache shows our own writes; nil means a new tracker.
+	Writes *freshness.Tracker
+	// Concurrency is how many writes for one set are under way at once; 0 means apply.DefaultConcurrency.
+	Concurrency int
+	// ResizeOff keeps the resources of living pods as they are: pods with other ones are made anew. For
+	// servers older than Kubernetes 1.33.
+	ResizeOff bool
+}
+
+// Reconciler moves StatefulSets to their spec. It is safe for concurrent use for different sets.
+type Reconciler struct {
+	Dependencies
+	apply    *apply.Applier
+	reader   owned.Reader
+	memories owned.Memories[memory]
+}
+
+// New returns a reconciler.
+func New(d Dependencies) *Reconciler {
+	if d.Plan == nil {
+		d.Plan = plan.Next
+	}
+	if d.Writes == nil {
+		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
+	}
+	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Concurrency), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
+}
+
+// Reconcile moves one StatefulSet one step closer to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	set := &kruisev1beta1.StatefulSet{}
+	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading StatefulSet %s: %w", request, err)
+	}
+	memory, now := r.memories.Of(set), r.Clock.Now()
+	if wait := memory.Rest(now); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
+		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
+	}
+	world, err := r.observe(ctx, set, memory, now)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("observing StatefulSet %s: %w", request, err)
+	}
+	next := r.Plan(world, now)
+	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
+	learnErr := memory.Learn(ctx, r.reader, r.Writes, set, outcomes, isClaim)
+	reportErr := r.report(ctx, world, next, outcomes, memory, now)
+	return report.Result(outcomes, learnErr, reportErr, next.LookAgain, memory.askAgainIn(now))
+}
+
+// isClaim: a claim with the name that the set wants is used, whoever made it.
+func isClaim(object client.Object) bool {
+	_, is := object.(*corev1.PersistentVolumeClaim)
+	return is
+}
