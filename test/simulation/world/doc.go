@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulation runs the real CloneSet reconciler in a world that is wholly under control: an API server in memory
+// Package world runs the real reconciler of a kind of set in a world that is wholly under control: an API server in memory
 // (package api), a cache that lags behind it, the pure model of a node, a clock that only moves when told, and a scheduler that
 // chooses from a seed what happens next. The same seed always tells the same story.
 //
@@ -22,7 +22,10 @@
 // the numbers of a set cannot be held against it, only what one conditional write shows; the names of new pods, which depend on the
 // set alone, keep it from most mistakes even then.
 //
-//	go test ./test/simulation -run TestRandom -seed 4711 -v     tells the story of one seed
-//	go test ./test/simulation -run TestRandom -seeds 100000     looks further
-//	go test ./test/simulation -run TestRelease -update          writes the golden transcripts anew
-package simulation
+// Everything in here is the same for all kinds. A kind adds its users, and the rules by which its controller is judged: packages
+// test/simulation/cloneset and test/simulation/statefulset.
+//
+//	go test ./test/simulation/cloneset -run TestRandom -seed 4711 -v     tells the story of one seed
+//	go test ./test/simulation/cloneset -run TestRandom -seeds 100000     looks further
+//	go test ./test/simulation/cloneset -run TestRelease -update          writes the golden transcripts anew
+package world

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package world
 
 import (
 	"encoding/json"
@@ -12,8 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
 // Release is what varies between the templates of a simulated set. Two templates are the same exactly when their releases are.
@@ -22,7 +20,7 @@ type Release struct {
 	Sidecar string // tag of the second container's image; empty for no second container
 	Env     string // value of an environment variable: a change needs new pods
 	Label   string // value of a template label: a change reaches living pods
-	Held    string // handlers of hooks among the template's labels, by the letters of heldBy
+	Held    string // handlers of hooks among the template's labels, by the letters of HeldBy
 	Reads   bool   // the main container reads that label into its environment: then a change needs a restart
 	Ordered bool   // the main container comes before the second one, in updates too
 	CPU     string // what the main container requests; empty for no resources at all. A change restarts nothing
@@ -47,8 +45,8 @@ func yes(b bool) string {
 	return ""
 }
 
-// withoutSize is the release but for its resources.
-func (r Release) withoutSize() Release {
+// WithoutSize is the release but for its resources.
+func (r Release) WithoutSize() Release {
 	r.CPU, r.Memory = "", ""
 	return r
 }
@@ -65,48 +63,49 @@ func (r Release) Healthy() bool {
 	return true
 }
 
+// The names of the one set, and of what its template has.
 const (
-	namespace  = "default"
-	setName    = "web"
-	imageApp   = "registry.local:5000/app"
-	imageSide  = "registry.local:5000/sidecar"
-	labelApp   = "app"
-	labelTrack = "track"
-	envName    = "MODE"
-	envTrack   = "TRACK"
-	envOrder   = "KRUISE_CONTAINER_PRIORITY"
+	Namespace  = "default"
+	SetName    = "web"
+	ImageApp   = "registry.local:5000/app"
+	ImageSide  = "registry.local:5000/sidecar"
+	LabelApp   = "app"
+	LabelTrack = "track"
+	EnvName    = "MODE"
+	EnvTrack   = "TRACK"
+	EnvOrder   = "KRUISE_CONTAINER_PRIORITY"
 )
 
 // Template renders the release.
 func (r Release) Template() corev1.PodTemplateSpec {
 	t := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{labelApp: setName}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: imageApp + ":" + r.App}}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{LabelApp: SetName}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: ImageApp + ":" + r.App}}},
 	}
 	if r.Label != "" {
-		t.Labels[labelTrack] = r.Label
+		t.Labels[LabelTrack] = r.Label
 	}
-	for _, h := range heldBy {
+	for _, h := range HeldBy {
 		if strings.Contains(r.Held, h.letter) {
-			t.Labels[h.handler] = handlerValue
+			t.Labels[h.handler] = HandlerValue
 		}
 	}
 	if r.Env != "" {
-		t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: envName, Value: r.Env}}
+		t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: EnvName, Value: r.Env}}
 	}
 	if r.Sidecar != "" {
-		t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "sidecar", Image: imageSide + ":" + r.Sidecar})
+		t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "sidecar", Image: ImageSide + ":" + r.Sidecar})
 	}
 	app := &t.Spec.Containers[0]
 	if r.Reads {
-		app.Env = append(app.Env, corev1.EnvVar{Name: envTrack, ValueFrom: &corev1.EnvVarSource{
-			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + labelTrack + "']"},
+		app.Env = append(app.Env, corev1.EnvVar{Name: EnvTrack, ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + LabelTrack + "']"},
 		}})
 	}
 	if r.Ordered {
 		for i := range t.Spec.Containers {
 			c := &t.Spec.Containers[i]
-			c.Env = append(c.Env, corev1.EnvVar{Name: envOrder, Value: strconv.Itoa(10 - i)})
+			c.Env = append(c.Env, corev1.EnvVar{Name: EnvOrder, Value: strconv.Itoa(10 - i)})
 		}
 	}
 	if r.CPU != "" {
@@ -118,11 +117,11 @@ func (r Release) Template() corev1.PodTemplateSpec {
 	return t
 }
 
-// releaseOf reads a release back from labels and containers of a template.
-func releaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
-	r := Release{Label: labels[labelTrack]}
-	for _, h := range heldBy {
-		if labels[h.handler] == handlerValue {
+// ReleaseOf reads a release back from labels and containers of a template.
+func ReleaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
+	r := Release{Label: labels[LabelTrack]}
+	for _, h := range HeldBy {
+		if labels[h.handler] == HandlerValue {
 			r.Held += h.letter
 		}
 	}
@@ -136,11 +135,11 @@ func releaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
 		r.App = tag
 		for _, e := range spec.Containers[i].Env {
 			switch e.Name {
-			case envName:
+			case EnvName:
 				r.Env = e.Value
-			case envTrack:
+			case EnvTrack:
 				r.Reads = true
-			case envOrder:
+			case EnvOrder:
 				r.Ordered = true
 			}
 		}
@@ -151,21 +150,20 @@ func releaseOf(labels map[string]string, spec *corev1.PodSpec) Release {
 	return r
 }
 
-func wanted(set *kruisev1alpha1.CloneSet) Release {
-	return releaseOf(set.Spec.Template.Labels, &set.Spec.Template.Spec)
-}
+// Wanted is the release of the template.
+func (s Spec) Wanted() Release { return ReleaseOf(s.Template.Labels, &s.Template.Spec) }
 
-// running is what a living pod runs.
-func running(pod *corev1.Pod) Release { return releaseOf(pod.Labels, &pod.Spec).visible() }
+// Running is what a living pod runs.
+func Running(pod *corev1.Pod) Release { return ReleaseOf(pod.Labels, &pod.Spec).Visible() }
 
-// visible is the part of a release that a pod keeps: handlers come and go while it lives.
-func (r Release) visible() Release {
+// Visible is the part of a release that a pod keeps: handlers come and go while it lives.
+func (r Release) Visible() Release {
 	r.Held = ""
 	return r
 }
 
-// recorded reads the release out of a stored revision.
-func recorded(revision *appsv1.ControllerRevision) (Release, error) {
+// Recorded reads the release out of a stored revision.
+func Recorded(revision *appsv1.ControllerRevision) (Release, error) {
 	var data struct {
 		Spec struct {
 			Template corev1.PodTemplateSpec `json:"template"`
@@ -174,5 +172,5 @@ func recorded(revision *appsv1.ControllerRevision) (Release, error) {
 	if err := json.Unmarshal(revision.Data.Raw, &data); err != nil {
 		return Release{}, fmt.Errorf("decoding revision %s: %w", revision.Name, err)
 	}
-	return releaseOf(data.Spec.Template.Labels, &data.Spec.Template.Spec), nil
+	return ReleaseOf(data.Spec.Template.Labels, &data.Spec.Template.Spec), nil
 }

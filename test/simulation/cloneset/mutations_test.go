@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package cloneset
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,31 +21,30 @@ import (
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/simulation/world"
 )
-
-var mutationSeeds = flag.Uint64("mutation-seeds", 100, "within how many stories of its theme a mutation must be caught")
 
 // TestMutationsAreCaught puts one fault after the other into planner, apply and freshness, and expects that a story shows it by
 // breaking the rule that the fault offends. A judge that everything passes would prove nothing.
 func TestMutationsAreCaught(t *testing.T) {
 	for sentence, m := range map[string]struct {
-		theme  Theme
+		theme  world.Theme
 		hooks  Hooks
 		caught []string // what the violation says, one of
 	}{
 		"the planner ignores the partition": {
-			Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = nil }),
+			world.Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) { s.UpdateStrategy.Partition = nil }),
 			[]string{"below partition", "pods of the update revision, with"},
 		},
 		"the planner allows one unavailable pod more": {
-			Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) {
-				s.UpdateStrategy.MaxUnavailable = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Unavailable + 1)
+			world.Anything, planning(func(s *kruisev1alpha1.CloneSetSpec) {
+				s.UpdateStrategy.MaxUnavailable = world.Number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Unavailable + 1)
 			}),
 			[]string{"would be available, with"},
 		},
 		"the planner surges by one pod more": {
 			Surging, planning(func(s *kruisev1alpha1.CloneSetSpec) {
-				s.UpdateStrategy.MaxSurge = number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Surge + 1)
+				s.UpdateStrategy.MaxSurge = world.Number(numbersOf(&kruisev1alpha1.CloneSet{Spec: *s}).Surge + 1)
 			}),
 			[]string{"above replicas"},
 		},
@@ -59,13 +57,13 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"paused", "not updated by deletion now"},
 		},
 		"a pod that is being updated in place counts as available": {
-			Anything, Hooks{Plan: countingUpdatingAsAvailable}, []string{"would be available, with"},
+			world.Anything, Hooks{Plan: countingUpdatingAsAvailable}, []string{"would be available, with"},
 		},
 		"a broken release holds its own fix up": {
-			Anything, Hooks{Plan: waitingForAllPods}, []string{"pods of old revisions, with partition"},
+			world.Anything, Hooks{Plan: waitingForAllPods}, []string{"pods of old revisions, with partition"},
 		},
 		"the drain is left out": {
-			Anything, steps(func(s step.Step) step.Step {
+			world.Anything, steps(func(s step.Step) step.Step {
 				if u, is := s.(step.UpdateInPlace); is {
 					u.Drain = nil
 					return u
@@ -75,7 +73,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"while the pod is in service"},
 		},
 		"the gate is never opened": {
-			Anything, steps(func(s step.Step) step.Step {
+			world.Anything, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.SetConditions); is {
 					return nil
 				}
@@ -84,39 +82,39 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"is not available"},
 		},
 		"the gate is opened before the node has acted": {
-			Anything, Hooks{Plan: openingGates}, []string{"the gate opens"},
+			world.Anything, Hooks{Plan: openingGates}, []string{"the gate opens"},
 		},
 		"a grace period is cut short": {
 			Ordering, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan { return plan.Next(withoutGrace(w), now) }},
 			[]string{"the gate opens", "still in a grace period", "runs"},
 		},
 		"history in use is forgotten": {
-			Anything, Hooks{Plan: forgettingTooMuch}, []string{"forgotten"},
+			world.Anything, Hooks{Plan: forgettingTooMuch}, []string{"forgotten"},
 		},
 		"writes are not conditional on the version judged": {
-			Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
+			world.Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Client = unconditional{d.Client} }},
 			[]string{"would be available, with", "the gate opens", "while the pod is in service", "below partition", "the status is not", "generation"},
 		},
 		"a hook is ignored before a deletion": {
-			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			world.Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreDelete = nil })
 			}),
 			[]string{"its preDelete hook holds"},
 		},
 		"a hook is ignored before an update": {
-			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			world.Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.InPlaceUpdate = nil })
 			}),
 			[]string{"its inPlaceUpdate hook holds"},
 		},
 		"a pod becomes normal before its hook has prepared it": {
-			Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
+			world.Hooked, planning(func(s *kruisev1alpha1.CloneSetSpec) {
 				s.Lifecycle = changed(s.Lifecycle, func(l *kruisev1alpha1.Lifecycle) { l.PreNormal = nil })
 			}),
 			[]string{"before its preNormal hook"},
 		},
 		"entries of other programs are dropped": {
-			Hooked, conditions(func(c *corev1.PodCondition) bool {
+			world.Hooked, conditions(func(c *corev1.PodCondition) bool {
 				for _, before := range []string{",", ""} {
 					c.Message = strings.ReplaceAll(c.Message, before+`{"userAgent":"restarter","key":"web"}`, "")
 				}
@@ -128,23 +126,23 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"an entry of another program is lost"},
 		},
 		"a pod is not marked before it is prepared": {
-			Hooked, conditions(func(c *corev1.PodCondition) bool {
+			world.Hooked, conditions(func(c *corev1.PodCondition) bool {
 				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionFalse
 			}),
 			[]string{"changes while it is in service"},
 		},
 		"a mark is never taken away": {
-			Hooked, conditions(func(c *corev1.PodCondition) bool {
+			world.Hooked, conditions(func(c *corev1.PodCondition) bool {
 				return c.Type != kruisev1alpha1.ConditionKruisePodReady || c.Status != corev1.ConditionTrue
 			}),
 			[]string{"is out of service because of", "is not available"},
 		},
 		"the preparation of an update is not called off": {
-			Hooked, Hooks{Plan: neverCallingOff},
+			world.Hooked, Hooks{Plan: neverCallingOff},
 			[]string{"is in state PreparingUpdate"},
 		},
 		"states are written for nobody": {
-			Anything, steps(func(s step.Step) step.Step {
+			world.Anything, steps(func(s step.Step) step.Step {
 				if u, is := s.(step.UpdateInPlace); is && u.Patch.Labels != nil {
 					u.Patch.Labels[kruisev1alpha1.LabelLifecycleState] = ptr.To(string(kruisev1alpha1.LifecycleUpdating))
 					u.Patch.Annotations[kruisev1alpha1.AnnotationLifecycleTimestamp] = ptr.To("2026-01-01T12:00:00Z")
@@ -155,7 +153,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"while no hook is configured"},
 		},
 		"claims are forgotten": {
-			Claiming, steps(func(s step.Step) step.Step {
+			world.Claiming, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.CreateClaim); is {
 					return nil
 				}
@@ -164,7 +162,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"pod is created before its claim"},
 		},
 		"claims outlive pods that are scaled in": {
-			Claiming, steps(func(s step.Step) step.Step {
+			world.Claiming, steps(func(s step.Step) step.Step {
 				if _, is := s.(step.DeleteClaim); is {
 					return nil
 				}
@@ -173,10 +171,10 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"although the manager has deleted its pod"},
 		},
 		"claims go before their pod": {
-			Claiming, Hooks{Plan: deletingClaimsFirst}, []string{"is not on its way out"},
+			world.Claiming, Hooks{Plan: deletingClaimsFirst}, []string{"is not on its way out"},
 		},
 		"the claim of a pod that was evicted is given up": {
-			Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				honest := plan.Next(w, now)
 				w.Set = w.Set.DeepCopy()
 				w.Set.Spec.ScaleStrategy.DisablePVCReuse = true
@@ -186,7 +184,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"although claims are reused"},
 		},
 		"a claim on its way out is counted on": {
-			Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				claims := w.Claims
 				w.Claims = nil
 				for _, c := range claims {
@@ -199,27 +197,16 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"which is on its way out"},
 		},
 		"freshness never waits": {
-			Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
+			world.Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"above replicas", "would be available, with", "of the update revision"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			others := map[string]int{}
-			for seed := uint64(1); seed <= *mutationSeeds; seed++ {
+			world.Catch(t, func(seed uint64) error {
 				_, err := play(seed, m.theme, m.hooks, nil)
-				if err == nil {
-					continue
-				}
-				for _, words := range m.caught {
-					if strings.Contains(err.Error(), words) {
-						t.Logf("seed %d: %v", seed, err)
-						return
-					}
-				}
-				others[err.Error()]++
-			}
-			t.Errorf("no story of %d shows the fault by its rule; it shows by others: %v", *mutationSeeds, others)
+				return err
+			}, m.caught)
 		})
 	}
 }
@@ -294,7 +281,7 @@ func conditions(keep func(*corev1.PodCondition) bool) Hooks {
 func neverCallingOff(w plan.World, now time.Time) plan.Plan {
 	preparing := map[types.UID]bool{}
 	for _, pod := range w.Pods {
-		preparing[pod.UID] = stateOf(pod) == kruisev1alpha1.LifecyclePreparingUpdate
+		preparing[pod.UID] = world.StateOf(pod) == kruisev1alpha1.LifecyclePreparingUpdate
 	}
 	p := plan.Next(w, now)
 	p.Steps = slices.DeleteFunc(p.Steps, func(s step.Step) bool {
@@ -318,7 +305,7 @@ func countingUpdatingAsAvailable(w plan.World, now time.Time) plan.Plan {
 	touched := map[types.UID]bool{}
 	var pods []*corev1.Pod
 	for _, pod := range w.Pods {
-		if gate := condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse {
+		if gate := world.Condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse {
 			touched[pod.UID] = true
 			pod = pod.DeepCopy()
 			for i := range pod.Status.Conditions {
@@ -380,7 +367,7 @@ func openingGates(w plan.World, now time.Time) plan.Plan {
 		}
 	}
 	for _, m := range p.Members {
-		if gate := condition(m.Pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse && !busy[m.Pod.UID] {
+		if gate := world.Condition(m.Pod, kruisev1alpha1.ConditionInPlaceUpdateReady); gate != nil && gate.Status == corev1.ConditionFalse && !busy[m.Pod.UID] {
 			p.Steps = append(p.Steps, step.SetConditions{Because: "of a fault", Target: step.On(m.Pod), Conditions: []corev1.PodCondition{{
 				Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue,
 			}}})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package cloneset
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
 // tally is the part of a status that pods decide.
@@ -26,16 +27,16 @@ func told(s *kruisev1alpha1.CloneSetStatus) tally {
 func (s *scene) tally(pods []*corev1.Pod) tally {
 	t := tally{ExpectedUpdated: int32(s.Replicas - s.Partition)}
 	for _, pod := range pods {
-		if !active(pod) || !member(pod, s.set.UID) {
+		if !world.Active(pod) || !world.Member(pod, s.set.UID) {
 			continue
 		}
-		isReady, isAvailable := ready(pod), available(pod, s.set.Spec.MinReadySeconds, s.now)
+		isReady, isAvailable := world.Ready(pod), world.Available(pod, s.set.Spec.MinReadySeconds, s.Now)
 		count := func(n *int32, yes bool) {
 			if yes {
 				*n++
 			}
 		}
-		updated := !s.old(pod)
+		updated := !s.Old(pod)
 		count(&t.Replicas, true)
 		count(&t.Ready, isReady)
 		count(&t.Available, isAvailable)
@@ -47,7 +48,7 @@ func (s *scene) tally(pods []*corev1.Pod) tally {
 }
 
 // setWrite: a status says what was observed, for the generation that was observed.
-func (j *judge) setWrite(w api.Write, s *scene) error {
+func (s *scene) setWrite(w api.Write) error {
 	before, after := w.Before.(*kruisev1alpha1.CloneSet), w.After.(*kruisev1alpha1.CloneSet)
 	if w.Subresource != api.Status {
 		return nil
@@ -55,25 +56,25 @@ func (j *judge) setWrite(w api.Write, s *scene) error {
 	if after.Status.ObservedGeneration != s.set.Generation {
 		return fmt.Errorf("observed generation %d is reported, %d was seen", after.Status.ObservedGeneration, s.set.Generation)
 	}
-	if r, exists := j.release(after.Status.UpdateRevision); exists && r != s.wants {
+	if r, exists := s.Judge.Release(after.Status.UpdateRevision); exists && r != s.Wants {
 		return fmt.Errorf("update revision %q is not the one of the template that was seen", after.Status.UpdateRevision)
 	}
 	var seen []*corev1.Pod
-	for _, o := range j.view.All(api.Pods) {
+	for _, o := range s.Judge.View.All(api.Pods) {
 		pod := o.(*corev1.Pod)
 		seen = append(seen, pod)
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.UID == s.set.UID && !member(pod, s.set.UID) {
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.UID == s.set.UID && !world.Member(pod, s.set.UID) {
 			return nil // about to be released: counted or not, both are true
 		}
 	}
-	if j.recordedTwice(s.wants) {
+	if s.recordedTwice(s.Wants) {
 		return nil // which of the two a pod carries makes no difference to anybody
 	}
 	if diff := cmp.Diff(s.tally(seen), told(&after.Status)); diff != "" {
 		return fmt.Errorf("the status is not what was observed (-observed +reported):\n%s", diff)
 	}
 	was, is := before.Status.CurrentRevision, after.Status.CurrentRevision
-	if _, exists := j.release(was); was == is || was == "" || !exists {
+	if _, exists := s.Judge.Release(was); was == is || was == "" || !exists {
 		return nil
 	}
 	if t := told(&after.Status); is != after.Status.UpdateRevision || t.Updated != t.Replicas || t.Replicas != int32(s.Replicas) {
@@ -84,10 +85,10 @@ func (j *judge) setWrite(w api.Write, s *scene) error {
 
 // recordedTwice: a manager with an old view can record a template again, when the name under which it did so before was taken
 // then and is free now.
-func (j *judge) recordedTwice(r Release) bool {
+func (s *scene) recordedTwice(r world.Release) bool {
 	found := 0
-	for _, o := range j.server.List(api.Revisions) {
-		if held, known := j.release(o.GetName()); known && held == r {
+	for _, o := range s.Judge.Server.List(api.Revisions) {
+		if held, known := s.Judge.Release(o.GetName()); known && held == r {
 			found++
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package cloneset
 
 import (
 	"flag"
@@ -20,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
 var projections = flag.Int("projections", 200, "in how many random worlds what is foretold is compared with what happens")
@@ -82,46 +83,45 @@ func deletionsFirst(pass string) string {
 func (s *simulation) inStep(t *testing.T) bool {
 	t.Helper()
 	for _, kind := range api.Kinds() {
-		for s.manager.cache.Pending(kind) > 0 {
-			s.manager.deliver(kind)
+		for s.Manager.Cache.Pending(kind) > 0 {
+			s.Manager.Deliver(kind)
 		}
 	}
-	before := len(s.server.Log())
-	if s.manager.queued {
-		s.reconcileWith(fault{})
-		if s.judge.err != nil {
-			t.Fatal(s.judge.err)
+	before := len(s.Server.Log())
+	if s.Manager.Queued {
+		if err := s.Manager.Reconcile(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	s.bindAndRun()
-	if len(s.server.Log()) > before {
-		s.advance(time.Second)
+	if len(s.Server.Log()) > before {
+		s.Advance(time.Second)
 		return true
 	}
-	at, some := s.nextAlarm()
+	at, some := s.NextAlarm()
 	if !some {
 		return false
 	}
-	s.advance(max(at.Sub(s.clock.Now()), 0))
+	s.Advance(max(at.Sub(s.Clock.Now()), 0))
 	return true
 }
 
 func (s *simulation) bindAndRun() {
 	for busy := true; busy; {
 		busy = false
-		for _, pod := range s.pods() {
-			if pod.Spec.NodeName == "" && active(pod) {
+		for _, pod := range s.Pods() {
+			if pod.Spec.NodeName == "" && world.Active(pod) {
 				s.bindFairly(pod)
 				busy = true
 			}
 		}
-		for _, pod := range s.pods() {
-			if s.kubelet[pod.UID] != nil && s.kubelet[pod.UID].busy {
-				s.stepNode(pod)
+		for _, pod := range s.Pods() {
+			if s.Kubelet[pod.UID] != nil && s.Kubelet[pod.UID].Busy {
+				s.StepNode(pod)
 				busy = true
 			}
 		}
-		for _, pod := range s.pods() {
+		for _, pod := range s.Pods() {
 			busy = s.letGo(pod) || busy
 		}
 		s.collectClaims()
@@ -130,36 +130,36 @@ func (s *simulation) bindAndRun() {
 
 // collectClaims lets claims go that nobody holds any more.
 func (s *simulation) collectClaims() {
-	for o := s.orphan(); o != nil; o = s.orphan() {
-		s.collect(o)
+	for o := s.Orphan(); o != nil; o = s.Orphan() {
+		s.Collect(o)
 	}
-	for c := s.unused(); c != nil; c = s.unused() {
-		s.unprotect(c)
+	for c := s.Unused(); c != nil; c = s.Unused() {
+		s.Unprotect(c)
 	}
 }
 
 // letGo is a provider of hooks that does its work the moment it is asked. It returns whether there was any.
 func (s *simulation) letGo(pod *corev1.Pod) bool {
-	says, change := provision(pod, hooksOf(s.set()))
+	says, change := world.Provision(pod, s.Kind.Asks(s.Set()).Hooks)
 	if change == nil {
 		return false
 	}
-	s.provider(pod, says, change)
+	s.Provider(pod, says, change)
 	return true
 }
 
 // bindFairly gives a pod the node with the fewest, the first by name of several.
 func (s *simulation) bindFairly(pod *corev1.Pod) {
 	used := map[string]int{}
-	for _, other := range s.pods() {
-		if active(other) {
+	for _, other := range s.Pods() {
+		if world.Active(other) {
 			used[other.Spec.NodeName]++
 		}
 	}
 	name := slices.MinFunc(nodeNames, func(a, b string) int { return used[a] - used[b] })
-	s.must(s.server.Modify("scheduler", api.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, api.Binding,
+	s.Must(s.Server.Modify("scheduler", api.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, api.Binding,
 		func(o client.Object) { o.(*corev1.Pod).Spec.NodeName = name }))
-	s.notice()
+	s.Notice()
 }
 
 var nodeNames = []string{"node-0", "node-1", "node-2"}
@@ -172,7 +172,7 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 	count := func(now time.Time) int {
 		n := 0
 		for _, pod := range pods {
-			if member(pod, set.UID) && available(pod, set.Spec.MinReadySeconds, now) {
+			if world.Member(pod, set.UID) && world.Available(pod, set.Spec.MinReadySeconds, now) {
 				n++
 			}
 		}
@@ -180,10 +180,10 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 	}
 	r.Least = count(from)
 	var at time.Time
-	log := slices.DeleteFunc(slices.Clone(s.server.Log()[since:]), func(w api.Write) bool { return w.Kind != api.Pods })
+	log := slices.DeleteFunc(slices.Clone(s.Server.Log()[since:]), func(w api.Write) bool { return w.Kind != api.Pods })
 	for i, w := range log {
 		pod := w.After.(*corev1.Pod)
-		if w.Actor == manager {
+		if w.Actor == world.Actor {
 			if did := act(w); did != "" {
 				if w.Time.Equal(at) { // one pass, one second
 					did = r.Passes[len(r.Passes)-1] + ", " + did
@@ -198,7 +198,7 @@ func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]
 			pods[pod.UID] = pod
 		}
 		// The writes of one pass have no order among them: the pass is counted when it is over.
-		if w.Actor != manager || i == len(log)-1 || log[i+1].Actor != manager || !log[i+1].Time.Equal(w.Time) {
+		if w.Actor != world.Actor || i == len(log)-1 || log[i+1].Actor != world.Actor || !log[i+1].Time.Equal(w.Time) {
 			r.Least = min(r.Least, count(w.Time))
 		}
 	}
@@ -229,7 +229,7 @@ func act(w api.Write) string {
 		return "resume " + after.Name
 	case before.Annotations[kruisev1alpha1.AnnotationInPlaceState] != after.Annotations[kruisev1alpha1.AnnotationInPlaceState]:
 		return "in place " + after.Name
-	case stateOf(before) != stateOf(after) && (stateOf(after) == kruisev1alpha1.LifecyclePreparingUpdate || stateOf(after) == kruisev1alpha1.LifecyclePreparingDelete):
+	case world.StateOf(before) != world.StateOf(after) && (world.StateOf(after) == kruisev1alpha1.LifecyclePreparingUpdate || world.StateOf(after) == kruisev1alpha1.LifecyclePreparingDelete):
 		return "prepare " + after.Name
 	}
 	return "label " + after.Name
@@ -247,37 +247,37 @@ func (s *simulation) keepPace(set *kruisev1alpha1.CloneSet) {
 	default:
 		return
 	}
-	s.releases[len(s.releases)-1] = r
-	s.roll(set, r)
+	s.Releases[len(s.Releases)-1] = r
+	s.Roll(&set.Spec.Template, r)
 }
 
 // randomWorld is a set in the middle of a life, about to get one more edit. Everything is healthy, except for images
 // that cannot be pulled.
 func randomWorld(t *testing.T, seed uint64) *simulation {
-	s := &simulation{world: newWorld(seed, Hooks{}, nil)}
-	s.model = node.Model{}
-	first := Release{App: "v1"}
-	if s.random.IntN(3) == 0 {
+	s := &simulation{Story: world.Still(seed, kind{}, nil)}
+	s.Model = node.Model{}
+	first := world.Release{App: "v1"}
+	if s.Random.IntN(3) == 0 {
 		first.Sidecar = "s1"
 	}
-	hooked := s.random.IntN(2) == 0
+	hooked := s.Random.IntN(2) == 0
 	if hooked {
-		first.Held = []string{"", "u", "du", "du", "dun"}[s.random.IntN(5)]
+		first.Held = []string{"", "u", "du", "du", "dun"}[s.Random.IntN(5)]
 	}
-	s.releases = []Release{first}
-	set := newSet(int32(1+s.random.IntN(12)), first)
-	set.Spec.UpdateStrategy.Type = updateTypes[s.random.IntN(len(updateTypes))]
+	s.Releases = []world.Release{first}
+	set := newSet(int32(1+s.Random.IntN(12)), first)
+	set.Spec.UpdateStrategy.Type = updateTypes[s.Random.IntN(len(updateTypes))]
 	if hooked {
-		set.Spec.Lifecycle = s.fullLifecycle()
+		set.Spec.Lifecycle = s.FullLifecycle()
 	}
-	if s.random.IntN(3) == 0 {
-		set.Spec.VolumeClaimTemplates = s.claimTemplates()
-		set.Spec.ScaleStrategy.DisablePVCReuse = s.random.IntN(3) == 0
+	if s.Random.IntN(3) == 0 {
+		set.Spec.VolumeClaimTemplates = s.ClaimTemplates()
+		set.Spec.ScaleStrategy.DisablePVCReuse = s.Random.IntN(3) == 0
 	}
 	s.create(set)
-	s.manager.start(nil)
-	for range 1 + s.random.IntN(6) {
-		for range s.random.IntN(12) {
+	s.Manager.Start(nil)
+	for range 1 + s.Random.IntN(6) {
+		for range s.Random.IntN(12) {
 			s.inStep(t)
 		}
 		s.edit(func(set *kruisev1alpha1.CloneSet) {
@@ -285,17 +285,17 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 			s.keepPace(set)
 		})
 	}
-	for range s.random.IntN(12) {
+	for range s.Random.IntN(12) {
 		s.inStep(t)
-		if pods := s.pods(); len(pods) > 0 && s.random.IntN(6) == 0 {
-			s.disturbPod(pods[s.random.IntN(len(pods))])
+		if pods := s.Pods(); len(pods) > 0 && s.Random.IntN(6) == 0 {
+			s.DisturbPod(pods[s.Random.IntN(len(pods))])
 		}
 	}
 	s.edit(func(set *kruisev1alpha1.CloneSet) {
 		s.randomEdit(set)
 		s.keepPace(set)
-		for s.random.IntN(3) > 0 || !wanted(set).Healthy() {
-			s.newTemplate(set)
+		for s.Random.IntN(3) > 0 || !wanted(set).Healthy() {
+			s.NewTemplate(&set.Spec.Template)
 			s.keepPace(set)
 		}
 	})
@@ -308,26 +308,26 @@ func TestProjection(t *testing.T) {
 	passes, inPlace, recreated, prepared, onClaims := 0, 0, 0, 0, 0
 	for seed, compared := uint64(0), 0; compared < *projections; seed++ {
 		s := randomWorld(t, seed)
-		if slices.ContainsFunc(s.pods(), func(pod *corev1.Pod) bool { return pod.Labels[labelApp] != setName }) {
+		if slices.ContainsFunc(s.Pods(), func(pod *corev1.Pod) bool { return pod.Labels[world.LabelApp] != world.SetName }) {
 			continue // a pod that was given up keeps its name, and a manager finds that out only when it is refused
 		}
 		if len(s.set().Spec.ScaleStrategy.PodsToDelete) > 0 {
 			continue // a name is free for a new pod when it leaves this list, which waits for a pass without a new status
 		}
 		compared++
-		objects := project.Objects{Set: s.set(), Pods: s.pods()}
-		for _, o := range s.server.List(api.Revisions) {
+		objects := project.Objects{Set: s.set(), Pods: s.Pods()}
+		for _, o := range s.Server.List(api.Revisions) {
 			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
 		}
-		for _, o := range s.server.List(api.Claims) {
+		for _, o := range s.Server.List(api.Claims) {
 			objects.Claims = append(objects.Claims, o.(*corev1.PersistentVolumeClaim))
 		}
 		before := map[types.UID]*corev1.Pod{}
 		for _, pod := range objects.Pods {
 			before[pod.UID] = pod
 		}
-		since, from := len(s.server.Log()), s.clock.Now()
-		story := project.Of(objects.World(), s.clock.Now(), project.Options{Nodes: nodeNames})
+		since, from := len(s.Server.Log()), s.Clock.Now()
+		story := project.Of(objects.World(), s.Clock.Now(), project.Options{Nodes: nodeNames})
 		for steps := 0; s.inStep(t); steps++ {
 			if steps > 2000 {
 				break // a pod whose image is missing is looked at for ever
@@ -349,6 +349,6 @@ func TestProjection(t *testing.T) {
 	}
 	t.Logf("%d passes, %d pods in place, %d deleted, %d prepared for their hooks, %d sets made pods with claims", passes, inPlace, recreated, prepared, onClaims)
 	if passes < 400 || inPlace < 100 || recreated < 200 || prepared < 100 || onClaims < 20 {
-		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated, prepared, onClaims))
+		t.Errorf("the worlds are too world.Quiet: %s", fmt.Sprint(passes, inPlace, recreated, prepared, onClaims))
 	}
 }

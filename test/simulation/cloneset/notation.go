@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package cloneset
 
 import (
 	"fmt"
@@ -9,22 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
-// summary tells the members of the set in the notation of the contract: `3oA 1nu@U` are three old available pods and a new one
+// Summary tells the members of the set in the notation of the contract: `3oA 1nu@U` are three old available pods and a new one
 // that is not ready because it is being updated. r: ready but not available yet; *: chosen; @G: in a grace period; @T: terminating;
 // @F: finished; @PN, @PU, @PD: preparing to become normal, for its update, for its deletion; @UD: updated, and its hook is not back yet.
-func (w *world) summary() string {
-	set := w.set()
-	if set == nil {
-		return "no set"
-	}
-	s := w.judge.scene(api.Write{Kind: api.CloneSets}, set)
+func (s *scene) Summary() string {
 	number := map[string]int{}
 	var order []string
-	for _, pod := range s.pods {
-		n := s.notation(pod)
+	for _, pod := range s.Pods {
+		n := s.Notation(pod)
 		if number[n]++; number[n] == 1 {
 			order = append(order, n)
 		}
@@ -32,15 +27,16 @@ func (w *world) summary() string {
 	return tellCounts(number, order)
 }
 
-func (s *scene) notation(pod *corev1.Pod) string {
+// Notation is one pod of the summary.
+func (s *scene) Notation(pod *corev1.Pod) string {
 	text := "n"
-	if s.old(pod) {
+	if s.Old(pod) {
 		text = "o"
 	}
 	switch {
-	case available(pod, s.set.Spec.MinReadySeconds, s.now):
+	case world.Available(pod, s.set.Spec.MinReadySeconds, s.Now):
 		text += "A"
-	case active(pod) && ready(pod):
+	case world.Active(pod) && world.Ready(pod):
 		text += "r"
 	default:
 		text += "u"
@@ -48,16 +44,16 @@ func (s *scene) notation(pod *corev1.Pod) string {
 	if chosen(pod, s.set) {
 		text += "*"
 	}
-	gate := condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady)
+	gate := world.Condition(pod, kruisev1alpha1.ConditionInPlaceUpdateReady)
 	switch {
 	case pod.DeletionTimestamp != nil:
 		text += "@T"
-	case !active(pod):
+	case !world.Active(pod):
 		text += "@F"
 	case pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "":
 		text += "@G"
-	case letters[stateOf(pod)] != "":
-		text += letters[stateOf(pod)]
+	case letters[world.StateOf(pod)] != "":
+		text += letters[world.StateOf(pod)]
 	case gate != nil && gate.Status == corev1.ConditionFalse:
 		text += "@U"
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package world
 
 import (
 	"fmt"
@@ -12,56 +12,56 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
 )
 
 // Scenario is a release that is told line by line, in a world where nothing is late and nothing fails.
-type Scenario struct {
+type Scenario[S client.Object] struct {
 	// Set is what the user creates.
-	Set *kruisev1alpha1.CloneSet
+	Set S
 	// Moments follow one after the other.
-	Moments []Moment
+	Moments []Moment[S]
 }
 
 // Moment is something that a person does.
-type Moment struct {
+type Moment[S client.Object] struct {
 	// After is how many passes with steps are waited for; 0 waits until the world has come to rest.
 	After int
 	// Says tells it in the transcript.
 	Says string
 	// Edit changes the spec; Pods changes pods, in the order of their names. Either may be nil.
-	Edit func(*kruisev1alpha1.CloneSet)
+	Edit func(S)
 	Pods func([]*corev1.Pod)
 }
 
-// story is a scenario while it is told.
-type story struct {
-	*world
+// transcript is a scenario while it is told.
+type transcript struct {
+	*World
 	lines  []string
 	passes int
-	last   *plan.Plan
+	last   *Plan
 	was    string // the members at the start of the running pass
 }
 
 // Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
-func Tell(s Scenario) (string, error) {
-	t := &story{world: newWorld(1, Hooks{}, nil)}
-	t.model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
+func Tell[S client.Object](kind Kind, s Scenario[S]) (string, error) {
+	t := &transcript{World: New(1, kind, nil)}
+	t.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
 		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
-	t.manager.planned = func(p plan.Plan) { t.last = &p }
-	t.create(s.Set)
-	t.say("user creates the set: %s", describeSpec(t.set()))
-	t.manager.start(nil)
+	t.Volumes = kind.HasVolumes()
+	t.Manager.OnPlan = func(p Plan) { t.last = &p }
+	t.Create(s.Set)
+	t.say("user creates the set: %s", t.Kind.Describe(t.Set()))
+	t.Manager.Start(nil)
 	for _, m := range s.Moments {
 		if err := t.wait(m.After); err != nil {
 			return t.text(), err
 		}
-		t.happen(m)
+		happen(t, m)
 	}
 	if err := t.wait(0); err != nil {
 		return t.text(), err
@@ -70,22 +70,26 @@ func Tell(s Scenario) (string, error) {
 	return t.text(), nil
 }
 
-func (t *story) say(format string, args ...any) {
-	t.lines = append(t.lines, t.clock.Now().Format("15:04:05 ")+fmt.Sprintf(format, args...))
+func (t *transcript) say(format string, args ...any) {
+	t.lines = append(t.lines, t.Clock.Now().Format("15:04:05 ")+fmt.Sprintf(format, args...))
 }
 
-func (t *story) text() string { return strings.Join(t.lines, "\n") + "\n" }
+func (t *transcript) text() string { return strings.Join(t.lines, "\n") + "\n" }
 
-func (t *story) happen(m Moment) {
-	t.say("%s", t.summary())
+func happen[S client.Object](t *transcript, m Moment[S]) {
+	t.say("%s", t.Summary())
 	if m.Edit != nil {
-		t.edit(m.Edit)
-		t.say("user %s: %s", m.Says, describeSpec(t.set()))
+		t.Edit(func(o client.Object) {
+			if set, is := o.(S); is {
+				m.Edit(set)
+			}
+		})
+		t.say("user %s: %s", m.Says, t.Kind.Describe(t.Set()))
 	}
 	if m.Pods == nil {
 		return
 	}
-	before := t.pods()
+	before := t.Pods()
 	copies := make([]*corev1.Pod, 0, len(before))
 	for _, pod := range before {
 		copies = append(copies, pod.DeepCopy())
@@ -93,64 +97,72 @@ func (t *story) happen(m Moment) {
 	m.Pods(copies)
 	for i, pod := range copies {
 		if !reflect.DeepEqual(pod, before[i]) {
-			t.must(t.server.Update("user", api.Main, pod))
+			t.Must(t.Server.Update("user", api.Main, pod))
 		}
 	}
 	t.say("user %s", m.Says)
-	t.notice()
+	t.Notice()
 }
 
 // wait lets everything happen in a fixed order: the cache learns, the manager looks, pods are bound, nodes act, time passes.
-func (t *story) wait(passes int) error {
+func (t *transcript) wait(passes int) error {
 	until := t.passes + passes
-	lastWrite := t.clock.Now()
+	lastWrite := t.Clock.Now()
 	for range patience {
-		if t.judge.err != nil {
-			return t.judge.err
+		if t.Judge.Err != nil {
+			return t.Judge.Err
 		}
 		if passes > 0 && t.passes >= until {
 			return nil
 		}
-		before := len(t.server.Log())
+		before := len(t.Server.Log())
 		if t.step() {
-			for _, w := range t.server.Log()[before:] {
-				if w.Actor == manager && w.Kind != api.CloneSets {
-					lastWrite = t.clock.Now()
+			for _, w := range t.Server.Log()[before:] {
+				if w.Actor == Actor && w.Kind != t.Kind.Stored() {
+					lastWrite = t.Clock.Now()
 				}
 			}
 			continue
 		}
-		at, some := t.nextAlarm()
-		if !some || t.clock.Now().Sub(lastWrite) > quiet {
+		at, some := t.NextAlarm()
+		if !some || t.Clock.Now().Sub(lastWrite) > quiet {
 			return nil
 		}
-		t.advance(max(at.Sub(t.clock.Now()), 0))
+		t.Advance(max(at.Sub(t.Clock.Now()), 0))
 	}
 	return fmt.Errorf("the world does not come to rest within %d steps", patience)
 }
 
-func (t *story) step() bool {
+func (t *transcript) step() bool {
 	for _, kind := range api.Kinds() {
-		if t.manager.cache.Pending(kind) > 0 {
-			t.manager.deliver(kind)
+		if t.Manager.Cache.Pending(kind) > 0 {
+			t.Manager.Deliver(kind)
 			return true
 		}
 	}
-	if t.manager.queued {
+	if t.Manager.Queued {
 		t.pass()
 		return true
 	}
-	if claim := t.unused(); claim != nil {
-		t.unprotect(claim)
+	if o := t.Orphan(); o != nil {
+		t.Collect(o)
 		return true
 	}
-	for _, pod := range t.pods() {
+	if claim := t.Unmet(); claim != nil {
+		t.Meet(claim)
+		return true
+	}
+	if claim := t.Unused(); claim != nil {
+		t.Unprotect(claim)
+		return true
+	}
+	for _, pod := range t.Pods() {
 		switch {
-		case pod.Spec.NodeName == "" && active(pod):
-			t.bind(pod)
+		case pod.Spec.NodeName == "" && Active(pod):
+			t.Bind(pod)
 			return true
-		case t.kubelet[pod.UID].busy:
-			t.stepNode(pod)
+		case t.Kubelet[pod.UID].Busy:
+			t.StepNode(pod)
 			return true
 		}
 	}
@@ -158,17 +170,17 @@ func (t *story) step() bool {
 }
 
 // pass reconciles once and tells what was planned.
-func (t *story) pass() {
-	t.was, t.last = t.summary(), nil
+func (t *transcript) pass() {
+	t.was, t.last = t.Summary(), nil
 	notations := map[types.UID]string{}
-	if set := t.set(); set != nil {
-		s := t.judge.scene(api.Write{Kind: api.CloneSets}, set)
-		for _, pod := range s.pods {
-			notations[pod.UID] = s.notation(pod)
+	if t.Set() != nil {
+		s := t.Scene()
+		for _, pod := range s.Pods {
+			notations[pod.UID] = s.Rules.Notation(pod)
 		}
 	}
-	if err := t.manager.reconcile(fault{}); err != nil && t.judge.err == nil {
-		t.judge.err = err
+	if err := t.Manager.Reconcile(); err != nil && t.Judge.Err == nil {
+		t.Judge.Err = err
 	}
 	if t.last == nil || len(t.last.Steps) == 0 {
 		return
@@ -181,24 +193,18 @@ func (t *story) pass() {
 }
 
 // end tells what has become of the set.
-func (t *story) end() {
-	t.say("%s", t.summary())
-	set := t.set()
-	status := told(&set.Status)
-	text := fmt.Sprintf("%d replicas, %d ready, %d available, %d updated of %d expected", status.Replicas, status.Ready, status.Available, status.Updated, status.ExpectedUpdated)
-	if set.Status.CurrentRevision == set.Status.UpdateRevision {
-		text += ", the release is complete"
-	}
+func (t *transcript) end() {
+	t.say("%s", t.Summary())
+	lines := t.Kind.Outcome(t.Set())
 	if t.last != nil && t.last.Held != "" {
-		text += "; held: " + t.last.Held
+		lines[0] += "; held: " + t.last.Held
 	}
-	t.lines = append(t.lines, "           "+text)
-	for _, c := range set.Status.Conditions {
-		t.lines = append(t.lines, strings.TrimRight(fmt.Sprintf("           %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message), ": "))
+	for _, line := range lines {
+		t.lines = append(t.lines, strings.TrimRight("           "+line, ": "))
 	}
 	writes := 0
-	for _, w := range t.server.Log() {
-		if w.Actor == manager && w.Kind == api.Pods {
+	for _, w := range t.Server.Log() {
+		if w.Actor == Actor && w.Kind == api.Pods {
 			writes++
 		}
 	}
@@ -250,6 +256,8 @@ func verbOf(s step.Step) (string, step.Target) {
 		return "give " + s.Pod + " its claim", s.Target
 	case step.TrimPodsToDelete:
 		return fmt.Sprintf("keep %v in podsToDelete of", s.Keep), s.Target
+	case step.ResizeClaim:
+		return "resize claim", s.Target
 	case step.CreatePod:
 		return "create", step.On(s.Pod)
 	case step.DeletePod:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package simulation
+package world
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
 )
 
@@ -44,7 +43,7 @@ var errCrashed = errors.New("the process is dead")
 type unreliable struct {
 	client.Client
 	after func()                            // after each write
-	live  func(*kruisev1alpha1.CloneSet)    // for each read of a set
+	live  func(client.Object)               // for each read of an object
 	note  func(kind faultKind, what string) // for the transcript; may be nil
 	fault fault
 	count int
@@ -99,8 +98,8 @@ func (u *unreliable) Get(ctx context.Context, key client.ObjectKey, obj client.O
 		return errCrashed
 	}
 	err := u.Client.Get(ctx, key, obj, opts...)
-	if set, isSet := obj.(*kruisev1alpha1.CloneSet); isSet && err == nil {
-		u.live(set.DeepCopy())
+	if copied, is := obj.DeepCopyObject().(client.Object); is && err == nil {
+		u.live(copied)
 	}
 	return err
 }
