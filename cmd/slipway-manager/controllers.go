@@ -17,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/server"
 	"slipway.dev/slipway/internal/statefulset"
 )
 
@@ -42,7 +43,8 @@ func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) 
 	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
-	resize, err := offersResize(mgr.GetConfig(), mgr.GetHTTPClient())
+	// Asked once: a server that learns it in an upgrade is believed after the next start.
+	resize, err := server.OffersResize(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ func podOf(name, apiVersion, kind string) *corev1.Pod {
 var (
 	ours      = podOf("ours", "apps.kruise.io/v1alpha1", "CloneSet")
 	oursAsNew = podOf("newer", "apps.kruise.io/v1beta1", "CloneSet") // other publishers write another version
+	ordered   = podOf("ordered", "apps.kruise.io/v1beta1", "StatefulSet")
+	builtIn   = podOf("built-in", "apps/v1", "StatefulSet")
 	nobodys   = podOf("nobodys", "", "")
 	replicas  = podOf("replicas", "apps/v1", "ReplicaSet")
 	namesake  = podOf("namesake", "example.com/v1", "CloneSet")
@@ -83,8 +85,8 @@ func TestPodsOfOtherControllersAreLeftOut(t *testing.T) {
 		wantSeen []string
 	}{
 		"a list keeps our pods, whatever version of our API their owner has, and those of nobody": {
-			listed:   []*corev1.Pod{replicas, ours, namesake, oursAsNew, nobodys},
-			wantList: []string{"ours", "newer", "nobodys"},
+			listed:   []*corev1.Pod{replicas, ours, namesake, oursAsNew, builtIn, ordered, nobodys},
+			wantList: []string{"ours", "newer", "ordered", "nobodys"},
 		},
 		"a watch shows the life of our pods and nothing of others": {
 			events: []watch.Event{

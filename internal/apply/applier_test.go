@@ -382,7 +382,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "c", errors.New("old"))
 	p := builders.Pod("a").Build()
 	apply.Tell(recorder, p, []apply.Outcome{
-		{Step: step.CreatePod{Because: "1 of 3 pods are missing", Pod: p}},
+		{Step: step.CreatePod{Because: "1 of 3 pods is missing", Pod: p}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "b"}}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "c"}}},
@@ -392,6 +392,8 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
 		{Step: step.SetConditions{Because: "no update is under way", Target: step.On(p)}},
+		{Step: step.ResizeClaim{Because: "its template asks for 2Gi", Target: step.Target{Name: "data-a"}, Pod: "a"}},
+		{Step: step.AdoptPod{Because: "nobody controls it", Target: step.On(p)}},
 	}, nil)
 	close(recorder.Events)
 	var told []string
@@ -399,10 +401,12 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		told = append(told, e)
 	}
 	want := []string{
-		"Normal SuccessfulCreate pod a: 1 of 3 pods are missing",
+		"Normal SuccessfulCreate pod a: 1 of 3 pods is missing",
 		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
+		"Normal SuccessfulResize claim data-a: its template asks for 2Gi",
+		"Normal SuccessfulUpdate pod a: nobody controls it",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

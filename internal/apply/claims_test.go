@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/apply"
@@ -109,5 +112,85 @@ func TestAClaimIsGivenToItsPod(t *testing.T) {
 	}
 	if !apply.Conflicts(s.take(t, step.GiveClaim{Target: seen, Pod: "web-a", Owners: nil})) {
 		t.Error("an old view changed the claim")
+	}
+}
+
+func TestAClaimIsGivenToNobody(t *testing.T) {
+	c := claimNamed("data-web-0")
+	c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u"}}
+	s := serve(t, c)
+	if err := apply.Errors(s.take(t, step.GiveClaim{Target: step.On(s.claim(t, "data-web-0")), Pod: "web-0"})); err != nil {
+		t.Fatal(err)
+	}
+	if owners := s.claim(t, "data-web-0").OwnerReferences; len(owners) > 0 {
+		t.Errorf("owners %v", owners)
+	}
+}
+
+func TestAClaimIsGivenToItsPodBeforeThatIsDeleted(t *testing.T) {
+	s := serve(t, claimNamed("data-web-0"), builders.Pod("web-0").Build())
+	s.fail = func(write string) error {
+		if write == "patch data-web-0" {
+			return errors.New("no")
+		}
+		return nil
+	}
+	s.take(t, step.GiveClaim{Target: step.On(s.claim(t, "data-web-0")), Pod: "web-0"}, step.DeletePod{Target: step.On(s.pod(t, "web-0"))})
+	if diff := cmp.Diff([]string{"patch data-web-0"}, s.writes); diff != "" {
+		t.Errorf("the pod is not deleted when its claim could not be given to it (-want +got):\n%s", diff)
+	}
+}
+
+func TestAClaimIsResized(t *testing.T) {
+	storage := func(size string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+	}
+	c := claimNamed("data-web-0")
+	c.Annotations = map[string]string{"of": "others"}
+	c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	c.Spec.Resources.Requests = storage("1Gi")
+	s := serve(t, c)
+	seen := step.On(s.claim(t, "data-web-0"))
+	resize := step.ResizeClaim{
+		Target: seen, Pod: "web-0", Resources: corev1.VolumeResourceRequirements{Requests: storage("2Gi")},
+		Annotations: map[string]string{"set": "web"},
+	}
+	if err := apply.Errors(s.take(t, resize)); err != nil {
+		t.Fatal(err)
+	}
+	got := s.claim(t, "data-web-0")
+	if got.Spec.Resources.Requests.Storage().String() != "2Gi" || len(got.Spec.AccessModes) != 1 {
+		t.Errorf("spec %+v", got.Spec)
+	}
+	if diff := cmp.Diff(map[string]string{"of": "others", "set": "web"}, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if !apply.Conflicts(s.take(t, resize)) {
+		t.Error("an old view resized the claim")
+	}
+}
+
+func TestAPodIsAdoptedBesideItsOtherOwners(t *testing.T) {
+	p := builders.Pod("web-0").Build()
+	other := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "b", UID: "b"}
+	p.OwnerReferences = []metav1.OwnerReference{other}
+	s := serve(t, p)
+	owner := metav1.OwnerReference{APIVersion: "apps.kruise.io/v1beta1", Kind: "StatefulSet", Name: "web", UID: "set", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}
+	seen := step.On(s.pod(t, "web-0"))
+	if err := apply.Errors(s.take(t, step.AdoptPod{Target: seen, Owner: owner})); err != nil {
+		t.Fatal(err)
+	}
+	byUID := cmpopts.SortSlices(func(a, b metav1.OwnerReference) bool { return a.UID < b.UID })
+	if diff := cmp.Diff([]metav1.OwnerReference{other, owner}, s.pod(t, "web-0").OwnerReferences, byUID); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if !apply.Conflicts(s.take(t, step.AdoptPod{Target: seen, Owner: owner})) {
+		t.Error("an old view adopted the pod")
+	}
+	if err := apply.Errors(s.take(t, step.ReleasePod{Target: step.On(s.pod(t, "web-0")), Owner: "set"})); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]metav1.OwnerReference{other}, s.pod(t, "web-0").OwnerReferences); diff != "" {
+		t.Errorf("owners after the release (-want +got):\n%s", diff)
 	}
 }

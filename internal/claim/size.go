@@ -30,7 +30,9 @@ func TooSmall(c, t *corev1.PersistentVolumeClaim) bool {
 }
 
 // Compatible tells whether a claim is what its template asks for, and at least as large.
-func Compatible(c, t *corev1.PersistentVolumeClaim) bool { return Differs(c, t) == "" && !TooSmall(c, t) }
+func Compatible(c, t *corev1.PersistentVolumeClaim) bool {
+	return Differs(c, t) == "" && !TooSmall(c, t)
+}
 
 // Ready tells whether the volume has all the storage that its claim asks for.
 func Ready(c *corev1.PersistentVolumeClaim) bool {

@@ -58,6 +58,9 @@ type run struct {
 	out, errOut writes
 	client      client.WithWatch
 	clock       clock.WithTicker
+	// noResize: the cluster cannot resize living pods. askError: it does not say.
+	noResize bool
+	askError error
 }
 
 func newRun(t *testing.T, objects ...client.Object) *run {
@@ -88,6 +91,8 @@ func (r *run) execute(ctx context.Context, t *testing.T, args ...string) error {
 		Version: "v0.1",
 		Program: "slipway",
 		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) { return r.client, nil },
+
+		OffersResize: func(*genericclioptions.ConfigFlags, string) (bool, error) { return !r.noResize, r.askError },
 	})
 	root.SetArgs(append([]string{"--kubeconfig", kubeconfig}, args...))
 	return root.ExecuteContext(ctx)

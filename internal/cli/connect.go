@@ -14,18 +14,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/server"
 )
 
 // Connect makes a client for the cluster that the flags name. It does not call it yet.
 func Connect(flags *genericclioptions.ConfigFlags, userAgent string) (client.WithWatch, error) {
+	config, err := configOf(flags, userAgent)
+	if err != nil {
+		return nil, err
+	}
+	return NewClient(config)
+}
+
+// OffersResize asks the cluster that the flags name whether it can change the resources of living pods, as the manager
+// asks at its start.
+func OffersResize(flags *genericclioptions.ConfigFlags, userAgent string) (bool, error) {
+	config, err := configOf(flags, userAgent)
+	if err != nil {
+		return false, err
+	}
+	connection, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return false, fmt.Errorf("preparing the connection: %w", err)
+	}
+	return server.OffersResize(config, connection)
+}
+
+func configOf(flags *genericclioptions.ConfigFlags, userAgent string) (*rest.Config, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("finding out which cluster to look at: %w", err)
 	}
 	config.UserAgent = userAgent
 	config.QPS = -1 // a handful of requests by a person: nothing to hold back
-	return NewClient(config)
+	return config, nil
 }
+
+// userAgent is how requests name this program.
+func userAgent(env Environment) string { return "slipway/" + env.Version }
 
 // NewClient makes a client that knows the kinds that are shown. It asks the API server for no
 // discovery: that would take longer than all the rest.

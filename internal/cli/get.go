@@ -138,7 +138,7 @@ func (g *getCloneSet) connect() (err error) {
 	if g.all {
 		g.namespace = ""
 	}
-	g.client, err = g.env.Connect(g.flags, "slipway/"+g.env.Version)
+	g.client, err = g.env.Connect(g.flags, userAgent(g.env))
 	return g.explain(err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -45,12 +46,14 @@ type planRelease struct {
 	env   Environment
 	flags *genericclioptions.ConfigFlags
 
-	files            []string
-	live, output     string
-	offline, showAll bool
+	files                      []string
+	live, output               string
+	offline, noResize, showAll bool
 
 	dump   forecast.Dump
 	client client.Client
+	// offersResize asks the cluster, at most once.
+	offersResize func() (bool, error)
 }
 
 func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -79,6 +82,7 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with CloneSets; - reads standard input; may be repeated")
 	f.BoolVar(&p.offline, "offline", false, "ask no cluster: plan from the manifest, and from --live if given")
 	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods, controllerrevisions, persistentvolumeclaims and nodes")
+	f.BoolVar(&p.noResize, "no-resize", false, "with --offline: the cluster cannot resize living pods (it is older than Kubernetes 1.33)")
 	f.StringVarP(&p.output, "output", "o", "text", "text or json")
 	f.BoolVar(&p.showAll, "show-all", false, "name every pod and show every moment, also in long runs")
 	return cmd
@@ -125,12 +129,15 @@ func (p *planRelease) prepare() (namespace string, err error) {
 		return "", errors.New("give the manifest to plan: -f FILE")
 	case p.live != "" && !p.offline:
 		return "", errors.New("--live goes with --offline")
+	case p.noResize && !p.offline:
+		return "", errors.New("--no-resize goes with --offline: a cluster is asked")
 	case p.output != "text" && p.output != "json":
 		return "", fmt.Errorf("-o %s is not known, only text and json", p.output)
 	}
 	if !p.offline {
 		cluster := &cluster{env: p.env, flags: p.flags}
 		p.client, namespace, err = cluster.connect()
+		p.offersResize = sync.OnceValues(func() (bool, error) { return p.env.OffersResize(p.flags, userAgent(p.env)) })
 		return namespace, err
 	}
 	if p.live != "" {
@@ -170,7 +177,9 @@ func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (foreca
 	if !p.offline {
 		return p.foretellOnline(ctx, m)
 	}
-	live := forecast.Live{Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims, NodeLabels: p.dump.NodeLabels}
+	live := forecast.Live{
+		Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims, NodeLabels: p.dump.NodeLabels, ResizeOff: p.noResize,
+	}
 	for _, set := range p.dump.Sets {
 		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
 			live.Set = set

@@ -39,6 +39,7 @@ func (c *cluster) connect() (client.Client, string, error) {
 func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
 	explain := (&getCloneSet{env: p.env, flags: p.flags, namespace: m.Set.Namespace}).explain
 	var live forecast.Live
+	var warnings []string
 	snapshot, err := clonesets.Read(ctx, p.client, m.Key())
 	switch {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
@@ -47,6 +48,9 @@ func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (
 	default:
 		live = forecast.Live{Set: snapshot.Set, Pods: snapshot.Pods, Revisions: snapshot.Revisions}
 		if live.Claims, err = p.claims(ctx, m.Set); err != nil {
+			return forecast.Forecast{}, explain(err)
+		}
+		if live.ResizeOff, warnings, err = p.resizeOff(); err != nil {
 			return forecast.Forecast{}, explain(err)
 		}
 	}
@@ -59,14 +63,25 @@ func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (
 			return forecast.Forecast{}, explain(err)
 		}
 	}
-	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
 	if warning != "" {
-		f.Warnings = append(f.Warnings, warning)
+		warnings = append(warnings, warning)
 	}
+	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
+	f.Warnings = append(f.Warnings, warnings...)
 	if live.Set == nil {
 		f.Warnings = append(f.Warnings, "the set does not exist yet: names of pods are examples")
 	}
 	return f, err
+}
+
+// resizeOff tells that the server cannot change the resources of living pods. Who may not ask gets the plan for one
+// that can, as every server of today, and a warning.
+func (p *planRelease) resizeOff() (off bool, warnings []string, err error) {
+	resize, err := p.offersResize()
+	if apierrors.IsForbidden(err) {
+		return false, []string{"these credentials may not ask whether the server can resize living pods: planned as if it could"}, nil
+	}
+	return !resize, nil, err
 }
 
 // claims are those that stand beside the set. A set without claim templates has none that matter, and then the right to

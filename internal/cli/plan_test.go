@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,6 +188,7 @@ func TestPlanRefusals(t *testing.T) {
 		"no file":                    {[]string{"plan"}, "give the manifest to plan: -f FILE"},
 		"a file that is not there":   {[]string{"plan", "-f", "/nowhere.yaml"}, "open /nowhere.yaml: no such file or directory"},
 		"live objects and a cluster": {[]string{"plan", "-f", bad, "--live", bad}, "--live goes with --offline"},
+		"a cluster that is asked":    {[]string{"plan", "-f", bad, "--no-resize"}, "--no-resize goes with --offline: a cluster is asked"},
 		"another format":             {[]string{"plan", "-f", bad, "-o", "xml"}, "-o xml is not known, only text and json"},
 		"a field that is unknown":    {[]string{"plan", "-f", bad, "--offline"}, bad + `: document 1 (CloneSet web): strict decoding error: unknown field "spec.replicaz"`},
 		"a field that makes no sense": {[]string{"plan", "-f", contradictory, "--offline"},
@@ -259,5 +261,64 @@ func TestPlanKnowsZones(t *testing.T) {
 				t.Errorf("want %q, and a warning: %t; got:\n%s", test.want, test.warns, r.out.String())
 			}
 		})
+	}
+}
+
+func TestPlanKnowsWhetherPodsAreResized(t *testing.T) {
+	request := func(cpu string) func(*kruisev1alpha1.CloneSet) {
+		return func(set *kruisev1alpha1.CloneSet) {
+			set.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+		}
+	}
+	set := func(cpu string) *kruisev1alpha1.CloneSet {
+		return builders.CloneSet("web").Replicas(2).InPlace().MaxUnavailable("1").With(request(cpu)).Build()
+	}
+	inPlace := []string{" can change in place (resources of app)", "pods: update in place 2"}
+	recreated := []string{" cannot change in place: spec.containers[app].resources", "pods: recreate 2, create 2"}
+	const warning = "may not ask whether the server can resize"
+	for sentence, test := range map[string]struct {
+		noResize bool
+		askError error
+		offline  []string
+		want     []string
+		warns    bool
+	}{
+		"by a cluster that can":                 {want: inPlace},
+		"by a cluster that cannot":              {noResize: true, want: recreated},
+		"by a cluster that may not be asked":    {noResize: true, askError: apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")), want: inPlace, warns: true},
+		"without a cluster":                     {offline: []string{"--offline"}, want: inPlace},
+		"without a cluster, by what one can do": {offline: []string{"--offline", "--no-resize"}, want: recreated},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			before := set("100m")
+			objects := living(t, before, "p1", "p2")
+			for _, object := range objects {
+				if p, isPod := object.(*corev1.Pod); isPod { // only nodes that can resize report this
+					p.Status.ContainerStatuses[0].Resources = before.Spec.Template.Spec.Containers[0].Resources.DeepCopy()
+				}
+			}
+			r, args := newRun(t, objects...), []string{"plan", "-f", written(t, set("200m"))}
+			r.noResize, r.askError = test.noResize, test.askError
+			if test.offline != nil {
+				args = append(append(args, "--live", dump(t, objects)), test.offline...)
+			}
+			if err := r.execute(t.Context(), t, args...); !errors.Is(err, ErrChanges) {
+				t.Fatalf("error %v, want %v", err, ErrChanges)
+			}
+			warns := strings.Contains(r.out.String(), warning)
+			missing := slices.DeleteFunc(slices.Clone(test.want), func(line string) bool { return strings.Contains(r.out.String(), line) })
+			if len(missing) > 0 || warns != test.warns {
+				t.Errorf("want %q, and a warning: %t; got:\n%s", missing, test.warns, r.out.String())
+			}
+		})
+	}
+}
+
+func TestAPlanAgainstAServerThatDoesNotSayWhatItCanDoIsNone(t *testing.T) {
+	r := newRun(t, livingSet(t)...)
+	r.askError = errors.New("asking which resources the server has: timeout")
+	err := r.execute(t.Context(), t, "plan", "-f", manifest(t, "registry.test/app:v2"))
+	if !errors.Is(err, r.askError) || r.out.String() != "" {
+		t.Errorf("error %v, output:\n%s", err, r.out.String())
 	}
 }

@@ -28,6 +28,9 @@ type Environment struct {
 	Program string
 	// Connect reaches the cluster that the flags name. Nil means Connect of this package.
 	Connect func(flags *genericclioptions.ConfigFlags, userAgent string) (client.WithWatch, error)
+	// OffersResize asks that cluster whether it can change the resources of living pods. Nil means OffersResize of this
+	// package.
+	OffersResize func(flags *genericclioptions.ConfigFlags, userAgent string) (bool, error)
 }
 
 // Program is the name to show for the path that a program was started by: as kubectl-slipway
@@ -44,6 +47,9 @@ func Program(path string) string {
 func New(env Environment) *cobra.Command {
 	if env.Connect == nil {
 		env.Connect = Connect
+	}
+	if env.OffersResize == nil {
+		env.OffersResize = OffersResize
 	}
 	flags := genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{

@@ -117,7 +117,7 @@ func TestOnePass(t *testing.T) {
 		"a change that no pod may take over does not keep others from being created": {
 			set: inPlace(1).Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), edits: []edit{variable("fast"), replicas(2)},
 			writes: []string{"create controllerrevisions web-r2", "create pods web-2", "update status of pods web-2"},
-			events: []string{"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 2 pods are missing"},
+			events: []string{"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 2 pods is missing"},
 		},
 		"a change that no pod may take over": {
 			set: inPlace(1).Type(kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType), edits: []edit{variable("fast")},
@@ -147,7 +147,7 @@ func TestOnePass(t *testing.T) {
 			writes: []string{"create persistentvolumeclaims data-web-2", "create pods web-2", "update status of pods web-2"},
 			events: []string{
 				"Warning FailedUpdate on web, PersistentVolumeClaim data-web-1: patching claim data-web-1: forbidden: a rule says no",
-				"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 1 pods are missing",
+				"Normal SuccessfulCreate on web, Pod web-2: pod web-2: 1 of 1 pod is missing",
 			},
 		},
 	} {

@@ -60,7 +60,7 @@ func (d Difference) refuseResize(why string) []string {
 
 // WithoutResize is d where resources of living pods are not to be touched: each resize is refused.
 func (d Difference) WithoutResize() Difference {
-	d.Refusals = append(slices.Clone(d.Refusals), d.refuseResize("(resizing living pods is switched off)")...)
+	d.Refusals = append(slices.Clone(d.Refusals), d.refuseResize("(the server does not resize living pods)")...)
 	return d
 }
 

@@ -189,7 +189,7 @@ func TestMemoryBelongsToOneObject(t *testing.T) {
 
 func TestALargeSetRestsAfterEachLook(t *testing.T) {
 	now := builders.Epoch()
-	for pods, want := range map[int]time.Duration{100: 0, 1100: 100 * time.Millisecond} {
+	for pods, want := range map[int]time.Duration{100: 0, 1100: 50 * time.Millisecond} {
 		m := &Memory{}
 		m.Rest(now)
 		m.size = pods

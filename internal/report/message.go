@@ -25,12 +25,7 @@ func Shortened(list []string, separator string) string {
 }
 
 // Pods is a number of pods in words.
-func Pods(n int32) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
-}
+func Pods(n int32) string { return step.Counted(int(n), "pod", "pods") }
 
 // Waiting names a pod that is not available, and says what it waits for.
 func Waiting(m member.Member) string {

@@ -22,7 +22,9 @@ const v1, v2, broken = builders.Image, "registry.test/app:v2", "registry.test/ap
 
 type edit = func(*kruisev1beta1.StatefulSet)
 
-func replicas(n int32) edit { return func(s *kruisev1beta1.StatefulSet) { s.Spec.Replicas = ptr.To(n) } }
+func replicas(n int32) edit {
+	return func(s *kruisev1beta1.StatefulSet) { s.Spec.Replicas = ptr.To(n) }
+}
 
 func image(i string) edit {
 	return func(s *kruisev1beta1.StatefulSet) { s.Spec.Template.Spec.Containers[0].Image = i }
@@ -137,7 +139,9 @@ func TestOnePass(t *testing.T) {
 			events: []string{"Normal SuccessfulUpdate on web, PersistentVolumeClaim data-web-0: claim data-web-0: it goes with the set (persistentVolumeClaimRetentionPolicy.whenDeleted)"},
 		},
 		"nothing is done for ordinals that nobody can read": {
-			set: ordered(1), edits: []edit{replicas(3), func(s *kruisev1beta1.StatefulSet) { s.Spec.ReserveOrdinals = []intstr.IntOrString{intstr.FromString("few")} }},
+			set: ordered(1), edits: []edit{replicas(3), func(s *kruisev1beta1.StatefulSet) {
+				s.Spec.ReserveOrdinals = []intstr.IntOrString{intstr.FromString("few")}
+			}},
 			events: []string{`Warning InvalidSpec on web: spec.reserveOrdinals: "few": not an ordinal from 0 to 2147483647, nor a range of them such as "3-5"`},
 		},
 		"a change that no pod may take over": {

@@ -54,7 +54,7 @@ type StatefulSetList struct {
 // +kubebuilder:validation:XValidation:rule="self.podManagementPolicy == 'Parallel' || !has(self.updateStrategy.rollingUpdate.maxUnavailable) || self.updateStrategy.rollingUpdate.maxUnavailable == 1",messageExpression="'must be 1 unless podManagementPolicy is Parallel, and is %s'.format([self.updateStrategy.rollingUpdate.maxUnavailable])",message="must be 1 unless podManagementPolicy is Parallel",fieldPath=".updateStrategy.rollingUpdate.maxUnavailable"
 // +kubebuilder:validation:XValidation:rule="self.podManagementPolicy == 'Parallel' || !has(self.scaleStrategy) || !has(self.scaleStrategy.maxUnavailable) || self.scaleStrategy.maxUnavailable == 1",messageExpression="'must be 1 unless podManagementPolicy is Parallel, and is %s'.format([self.scaleStrategy.maxUnavailable])",message="must be 1 unless podManagementPolicy is Parallel",fieldPath=".scaleStrategy.maxUnavailable"
 // +kubebuilder:validation:XValidation:rule="self.podManagementPolicy == 'Parallel' || !has(self.updateStrategy.rollingUpdate.unorderedUpdate)",message="must not be set unless podManagementPolicy is Parallel",fieldPath=".updateStrategy.rollingUpdate.unorderedUpdate",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="(has(self.serviceName) ? self.serviceName : ”) == (has(oldSelf.serviceName) ? oldSelf.serviceName : ”)",message="must not be changed: it is part of the names of the pods",fieldPath=".serviceName"
+// +kubebuilder:validation:XValidation:rule=`(has(self.serviceName) ? self.serviceName : "") == (has(oldSelf.serviceName) ? oldSelf.serviceName : "")`,message="must not be changed: it is part of the DNS names of the pods",fieldPath=".serviceName"
 type StatefulSetSpec struct {
 	// Replicas is the number of pods wanted. Minimum 0, default 1.
 	// +kubebuilder:validation:Minimum=0
@@ -108,7 +108,8 @@ type StatefulSetSpec struct {
 	// +optional
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// ReserveOrdinals are ordinals that no pod gets: numbers of 0 or more, and ranges such as "3-5", both ends included.
+	// ReserveOrdinals are ordinals that no pod gets: numbers, and ranges such as "3-5", both ends included, of at most ten digits
+	// each. From 0 to 2147483647, at most 2048 entries, in any order; entries may overlap.
 	// Replicas stays the number of pods, so a pod of a reserved ordinal moves to the next free one.
 	// +optional
 	ReserveOrdinals []intstr.IntOrString `json:"reserveOrdinals,omitempty"`
@@ -217,8 +218,8 @@ type StatefulSetUpdateStrategy struct {
 	// +optional
 	Type StatefulSetUpdateStrategyType `json:"type,omitempty"`
 
-	// RollingUpdate tunes type RollingUpdate. For type OnDelete only its maxUnavailable and minReadySeconds have an effect,
-	// when pods are chosen for deletion and counted. Absent means all defaults.
+	// RollingUpdate tunes type RollingUpdate. No update of type OnDelete follows it, but it is there with its defaults all
+	// the same. Absent means all defaults.
 	// +kubebuilder:default={}
 	// +optional
 	RollingUpdate *RollingUpdateStatefulSetStrategy `json:"rollingUpdate,omitempty"`

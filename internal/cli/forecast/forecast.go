@@ -20,6 +20,8 @@ type Live struct {
 	Claims    []*corev1.PersistentVolumeClaim
 	// NodeLabels are the labels of nodes by node name; nil when no node is known. See UsesNodes.
 	NodeLabels map[string]map[string]string
+	// ResizeOff: the server cannot change the resources of living pods.
+	ResizeOff bool
 }
 
 // UsesNodes tells whether the labels of nodes count for a set: with topology spread constraints they decide which
@@ -58,7 +60,9 @@ func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time)
 	if live.Set != nil && live.NodeLabels == nil && UsesNodes(wanted) {
 		f.Warnings = append(f.Warnings, "no nodes are known: topologySpreadConstraints are not counted, so other pods may be deleted than are named")
 	}
-	objects := project.Objects{Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims, NodeLabels: live.NodeLabels}
+	objects := project.Objects{
+		Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims, NodeLabels: live.NodeLabels, ResizeOff: live.ResizeOff,
+	}
 	f.Story = project.Of(objects.World(), now, project.Options{})
 	return f, nil
 }

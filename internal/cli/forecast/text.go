@@ -8,6 +8,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/project"
+	"slipway.dev/slipway/internal/step"
 )
 
 // named is how many pods a line names before it only counts the others.
@@ -60,7 +61,7 @@ func (t *text) head() {
 func (t *text) reach() []string {
 	var lines []string
 	for _, c := range t.Changes {
-		who := fmt.Sprintf("%d pods of revision %s", c.Pods, c.From)
+		who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
 		if c.InPlace {
 			line := fmt.Sprintf("%s can change in place (%s)", who, orNothing(c.What))
 			if t.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {

@@ -25,7 +25,7 @@ func (p *pass) scale() bool {
 	})
 	if s.Limited {
 		p.plan.Throttled = true
-		p.hold(fmt.Sprintf("%s missing, and scaleStrategy.maxUnavailable lets %d be created now", counted(s.Need, "pod is", "pods are"), s.Create.Total()))
+		p.hold(fmt.Sprintf("%s missing, and scaleStrategy.maxUnavailable lets %d be created now", step.Counted(s.Need, "pod is", "pods are"), s.Create.Total()))
 	}
 	switch {
 	case p.revoke(s.Revoke):
@@ -60,7 +60,8 @@ func (p *pass) add(s budget.Scaling) bool {
 	if len(wanted) == 0 {
 		return false
 	}
-	why := fmt.Sprintf("%d of %d pods are missing", s.Need, p.plan.Limits.Replicas+s.Surge)
+	of := "of " + step.Counted(p.plan.Limits.Replicas+s.Surge, "pod", "pods")
+	why := step.Counted(s.Need, of+" is missing", of+" are missing")
 	for i, id := range p.idsFor(len(wanted)) {
 		p.claimsFor(id, why)
 		p.creations = append(p.creations, step.CreatePod{Because: step.Because(why), Pod: p.newPod(wanted[i], id)})
@@ -108,7 +109,7 @@ func (p *pass) scaleIn(s budget.Scaling) bool {
 			p.hold("scaling in waits until enough pods are available")
 			continue
 		}
-		p.delete(victim, step.ScaleIn, fmt.Sprintf("there %s more than wanted", are(s.Over)))
+		p.delete(victim, step.ScaleIn, excess(s.Over))
 		deleted = true
 	}
 	return deleted
@@ -140,18 +141,10 @@ func (p *pass) hold(why string) {
 	}
 }
 
-// are is a number of pods with the verb before it.
-func are(n int) string {
-	if n == 1 {
-		return "is 1 pod"
+func excess(pods int) string {
+	verb := "are"
+	if pods == 1 {
+		verb = "is"
 	}
-	return fmt.Sprintf("are %d pods", n)
-}
-
-// counted is a number with the words that fit it.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("there %s %s more than wanted", verb, step.Counted(pods, "pod", "pods"))
 }

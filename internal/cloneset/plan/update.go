@@ -12,6 +12,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/step"
 )
 
 // update brings pods to the update revision, as many as the partition wants and the allowances let.
@@ -23,7 +24,7 @@ func (p *pass) update() {
 	switch {
 	case strategy.Paused:
 		if s.Wish > 0 {
-			p.hold(fmt.Sprintf("paused with %s to update", counted(s.Wish, "pod", "pods")))
+			p.hold(fmt.Sprintf("paused with %s to update", step.Counted(s.Wish, "pod", "pods")))
 		}
 		return
 	case p.repairResizes(s.Cap):
@@ -33,7 +34,7 @@ func (p *pass) update() {
 		return
 	case strategy.Type == kruisev1alpha1.OnDeleteCloneSetUpdateStrategyType:
 		p.callOff(p.candidates())
-		p.hold(fmt.Sprintf("%s (updateStrategy.type is OnDelete)", counted(s.Wish, "pod is updated when somebody deletes it", "pods are updated when somebody deletes them")))
+		p.hold(fmt.Sprintf("%s (updateStrategy.type is OnDelete)", step.Counted(s.Wish, "pod is updated when somebody deletes it", "pods are updated when somebody deletes them")))
 		return
 	}
 	unavailable, onTarget := p.unavailable()

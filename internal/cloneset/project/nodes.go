@@ -16,6 +16,7 @@ import (
 	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/step"
 )
 
 // noteFailing remembers images that containers cannot start now. To foretell that they will would be a lie.
@@ -44,7 +45,7 @@ func (p *projection) assume() {
 		p.story.Assumed = append(p.story.Assumed, fmt.Sprintf("image %s does not start now (%s): it is taken to fail everywhere", image, p.failing[image]))
 	}
 	if unready := p.story.Start.Total - p.story.Start.Available; unready > 0 && len(p.failing) == 0 {
-		p.story.Assumed = append(p.story.Assumed, counted(unready, "pod is not available now: it is taken to become so by itself", "pods are not available now: they are taken to become so by themselves"))
+		p.story.Assumed = append(p.story.Assumed, step.Counted(unready, "pod is not available now: it is taken to become so by itself", "pods are not available now: they are taken to become so by themselves"))
 	}
 	hooks := lifecycle.HooksOf(p.world.Set.Spec.Lifecycle)
 	if hooks.Configured() {

@@ -141,6 +141,9 @@ func (p *projection) change(hash string) *Change {
 	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
 		if r.Hash == hash && r.Err == nil {
 			d := inplace.Compare(r.Template, p.world.Live.Template)
+			if p.world.ResizeOff {
+				d = d.WithoutResize()
+			}
 			return &Change{From: hash, InPlace: d.Possible(), What: d.String(), Forces: d.Refusals}
 		}
 	}
@@ -298,21 +301,13 @@ func (p *projection) end(last plan.Plan) Story {
 	case last.Held != "":
 		s.Left = append(s.Left, last.Held)
 	case kept > 0:
-		s.Left = append(s.Left, fmt.Sprintf("%s on older revisions, as updateStrategy.partition asks", counted(kept, "pod stays", "pods stay")))
+		s.Left = append(s.Left, fmt.Sprintf("%s on older revisions, as updateStrategy.partition asks", step.Counted(kept, "pod stays", "pods stay")))
 	}
 	s.Left = append(s.Left, waiting[:min(len(waiting), shown)]...)
 	if more := len(waiting) - shown; more > 0 {
-		s.Left = append(s.Left, fmt.Sprintf("and %s not available", counted(more, "more pod is", "more pods are")))
+		s.Left = append(s.Left, fmt.Sprintf("and %s not available", step.Counted(more, "more pod is", "more pods are")))
 	}
 	return *s
-}
-
-// counted is a number with the word that fits it.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shown is how many pods are named where all might have the same trouble.

@@ -25,12 +25,16 @@ type Objects struct {
 	Claims    []*corev1.PersistentVolumeClaim
 	// NodeLabels are the labels of nodes by node name. They are needed only for topology spread constraints.
 	NodeLabels map[string]map[string]string
+	// ResizeOff: the server cannot change the resources of living pods.
+	ResizeOff bool
 }
 
 // World is what the planner would see of the objects. They are shared with it, not copied.
 func (o Objects) World() plan.World {
 	set := o.Set
-	world := plan.World{Set: set, Live: revision.FromTemplate(&set.Spec.Template), Taken: map[string]bool{}, NodeLabels: o.NodeLabels}
+	world := plan.World{
+		Set: set, Live: revision.FromTemplate(&set.Spec.Template), Taken: map[string]bool{}, NodeLabels: o.NodeLabels, ResizeOff: o.ResizeOff,
+	}
 	for _, p := range o.Pods {
 		switch {
 		case p.Namespace != set.Namespace:

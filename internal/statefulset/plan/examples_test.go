@@ -191,4 +191,3 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
-

@@ -81,8 +81,10 @@ func (p *pass) beginPrepared(m *Member) bool {
 }
 
 // remove deletes a pod for a reason, or prepares its deletion. A pod that prepares for it already has had its turn.
-func (p *pass) remove(m *Member, cause step.DeleteCause, why string) bool {
-	return !m.PreparingDelete() && p.take(m, p.asked.Delete(m.Pod, cause, why))
+func (p *pass) remove(m *Member, cause step.DeleteCause, why string) {
+	if !m.PreparingDelete() {
+		p.take(m, p.asked.Delete(m.Pod, cause, why))
+	}
 }
 
 // recreates tells whether a step is about the deletion of a pod.

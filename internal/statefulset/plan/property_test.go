@@ -455,4 +455,3 @@ func TestEveryReachableWorldKeepsTheRulesAndIsNeverStuck(t *testing.T) {
 		}
 	})
 }
-

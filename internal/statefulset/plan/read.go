@@ -63,8 +63,8 @@ func limitsOf(set *kruisev1beta1.StatefulSet) (budget.Limits, error) {
 		limits.Unavailable = *unavailable
 	}
 	if scale := set.Spec.ScaleStrategy; scale != nil {
-		cap, errOfCap := resolve(scale.MaxUnavailable, replicas, "spec.scaleStrategy.maxUnavailable")
-		limits.CreateUnavailable, err = cap, errors.Join(err, errOfCap)
+		created, errOfScale := resolve(scale.MaxUnavailable, replicas, "spec.scaleStrategy.maxUnavailable")
+		limits.CreateUnavailable, err = created, errors.Join(err, errOfScale)
 	}
 	return limits, err
 }

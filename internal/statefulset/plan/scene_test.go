@@ -183,5 +183,9 @@ func (s *scene) tellStep(each step.Step) string {
 	case step.UpdateInPlace:
 		return "update " + short
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", each), "step.") + " " + short
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", each), "step.")
+	if strings.HasSuffix(kind, "Revision") { // they have names that nobody can guess
+		return kind
+	}
+	return kind + " " + short
 }

@@ -163,3 +163,11 @@ func read(t *testing.T, name string) *kruisev1alpha1.CloneSet {
 	}
 	return set
 }
+
+func TestThisServerSaysThatItResizesPods(t *testing.T) {
+	flags := genericclioptions.NewConfigFlags(false)
+	*flags.KubeConfig = kubeconfig(t, cluster.Config)
+	if offers, err := cli.OffersResize(flags, "test"); !offers || err != nil {
+		t.Errorf("got %v, %v", offers, err)
+	}
+}

@@ -64,6 +64,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 		"RoleBinding slipway-system/slipway-manager",
 		"Deployment slipway-system/slipway-manager",
 		"PodDisruptionBudget slipway-system/slipway-manager",
+		"ValidatingAdmissionPolicy slipway-delete-protection",
+		"ValidatingAdmissionPolicyBinding slipway-delete-protection",
 	}
 	if diff := cmp.Diff(want, names(first)); diff != "" {
 		t.Errorf("installed in this order (-want +got):\n%s", diff)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package server
 
 import (
 	"net/http"
@@ -30,7 +30,7 @@ func TestResizingNeedsAServerThatOffersIt(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			got, err := offersResize(&rest.Config{Host: server.URL}, server.Client())
+			got, err := OffersResize(&rest.Config{Host: server.URL}, server.Client())
 			if err != nil || got != c.want {
 				t.Errorf("got %v, %v; want %v", got, err, c.want)
 			}
@@ -41,7 +41,7 @@ func TestResizingNeedsAServerThatOffersIt(t *testing.T) {
 func TestAServerThatDoesNotAnswerIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	if _, err := offersResize(&rest.Config{Host: server.URL}, server.Client()); err == nil {
+	if _, err := OffersResize(&rest.Config{Host: server.URL}, server.Client()); err == nil {
 		t.Error("no error")
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package server
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// offersResize asks the server whether it can change the resources of living pods. It is asked once: a server that
-// learns it in an upgrade is believed after the manager's next start.
-func offersResize(config *rest.Config, connection *http.Client) (bool, error) {
+// OffersResize asks the server whether it can change the resources of living pods, by one request over the given
+// connection. An error says that it could not be asked.
+func OffersResize(config *rest.Config, connection *http.Client) (bool, error) {
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(config, connection)
 	if err != nil {
 		return false, fmt.Errorf("connecting for discovery: %w", err)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statefulset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/statefulset"
+	"slipway.dev/slipway/test/integration/plane"
+)
+
+var (
+	server *plane.Plane
+	live   client.Client
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(plane.RunWithStore(m, func(p *plane.Plane) {
+		server = p
+		if err := errors.Join(connect(), storeWhatOthersMade(), startController()); err != nil {
+			fmt.Fprintln(os.Stderr, "starting the controller:", err)
+			os.Exit(1)
+		}
+	}))
+}
+
+var scheme = runtime.NewScheme()
+
+func connect() (err error) {
+	if err = errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme)); err == nil {
+		live, err = client.New(server.Config, client.Options{Scheme: scheme})
+	}
+	return err
+}
+
+// startController runs the controller until the plane stops.
+func startController() error {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	server.Before(func() { stop(); <-ended })
+	mgr, err := ctrl.NewManager(server.Config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		return err
+	}
+	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r := statefulset.New(statefulset.Dependencies{
+		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
+	})
+	if err := r.SetupWithManager(mgr, statefulset.Options{Concurrency: 2}); err != nil {
+		return err
+	}
+	go func() {
+		defer close(ended)
+		if err := mgr.Start(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "the controller ended:", err)
+		}
+	}()
+	return nil
+}
+
+// namespace makes a namespace for one test.
+func namespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "statefulset-"}}
+	if err := live.Create(t.Context(), ns); err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	return ns.Name
+}
+
+// until waits for a condition and says what it last saw when it never came.
+func until(t *testing.T, what string, seen func() (done bool, state any)) {
+	t.Helper()
+	var state any
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (done bool, _ error) {
+		done, state = seen()
+		return done, nil
+	})
+	if err != nil {
+		t.Fatalf("waited for %s; last seen: %v", what, state)
+	}
+}
+
+func podsOf(t *testing.T, ns string) []corev1.Pod {
+	t.Helper()
+	var list corev1.PodList
+	if err := live.List(t.Context(), &list, client.InNamespace(ns)); err != nil {
+		t.Fatalf("listing pods: %v", err)
+	}
+	return list.Items
+}
+
+func get(t *testing.T, ns, name string) *kruisev1beta1.StatefulSet {
+	t.Helper()
+	set := &kruisev1beta1.StatefulSet{}
+	if err := live.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, set); err != nil {
+		t.Fatalf("reading StatefulSet %s: %v", name, err)
+	}
+	return set
+}
+
+func condition(set *kruisev1beta1.StatefulSet, kind kruisev1beta1.StatefulSetConditionType) kruisev1beta1.StatefulSetCondition {
+	for _, c := range set.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return kruisev1beta1.StatefulSetCondition{}
+}
+
+// greet is the first thing that a node does with a pod. No gate is opened before.
+func greet(t *testing.T, ns string) {
+	t.Helper()
+	for _, p := range podsOf(t, ns) {
+		if p.Status.StartTime != nil {
+			continue
+		}
+		before := p.DeepCopy()
+		p.Status.StartTime = ptr.To(metav1.Now())
+		if err := client.IgnoreNotFound(live.Status().Patch(t.Context(), &p, client.StrategicMergeFrom(before))); err != nil {
+			t.Fatalf("greeting pod %s: %v", p.Name, err)
+		}
+	}
+}
+
+// serve makes pods report what a node would: they run and their containers are ready.
+func serve(t *testing.T, ns string) {
+	t.Helper()
+	for _, p := range podsOf(t, ns) {
+		if p.Status.Phase == corev1.PodRunning {
+			continue
+		}
+		before := p.DeepCopy()
+		p.Status.Phase = corev1.PodRunning
+		for _, kind := range []corev1.PodConditionType{corev1.ContainersReady, corev1.PodReady} {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+		}
+		if err := live.Status().Patch(t.Context(), &p, client.StrategicMergeFrom(before)); client.IgnoreNotFound(err) != nil {
+			t.Fatalf("reporting pod %s ready: %v", p.Name, err)
+		}
+	}
+}
