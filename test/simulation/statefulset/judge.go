@@ -57,6 +57,12 @@ func (s *scene) serves(pod *corev1.Pod) bool {
 	return pod != nil && (world.Available(pod, s.MinReadySeconds, s.Now) || s.BelievedAvailable(pod.UID) || s.blindTo(pod.UID))
 }
 
+// servedBefore: the pod served until the running pass took it out of service. A pass counts once, before it does anything.
+func (s *scene) servedBefore(pod *corev1.Pod) bool {
+	d := s.Judge.Ours[pod.UID]
+	return d != nil && d.Disrupted > s.Judge.Began
+}
+
 // blindTo: the view shows the pod as available although others have taken it away.
 func (s *scene) blindTo(uid types.UID) bool {
 	return slices.ContainsFunc(s.Blind, func(p *corev1.Pod) bool { return p.UID == uid && s.BelievedAvailable(uid) })
@@ -108,7 +114,7 @@ func (s *scene) Creates(pod *corev1.Pod) error {
 	}
 	waiting := 0
 	for i := range s.Live {
-		if p := s.at(i); p != nil && !s.serves(p) {
+		if p := s.at(i); p != nil && !s.serves(p) && !s.servedBefore(p) {
 			waiting++
 		}
 	}
@@ -180,8 +186,10 @@ func (s *scene) scalesIn(pod *corev1.Pod) error {
 	if !s.Ordered {
 		return nil
 	}
-	if n := s.down(""); n > 0 {
-		return fmt.Errorf("pod %s is scaled in while %d positions are unavailable", pod.Name, n)
+	for i := range s.Live {
+		if !s.serves(s.at(i)) {
+			return fmt.Errorf("pod %s is scaled in while %s is not available", pod.Name, s.nameAt(i))
+		}
 	}
 	own, _ := ordinalOf(pod.Name)
 	for _, other := range s.Pods {

@@ -27,6 +27,7 @@ type Judge struct {
 	clock  clock.PassiveClock
 	kind   Kind
 	View   *api.Cache       // what the manager sees
+	Began  int64                      // the last version before the running reconcile
 	saw    []client.Object  // the versions of the set that the running reconcile may act on
 	done   int              // how much of the log was judged
 	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
@@ -51,7 +52,10 @@ func newJudge(server *api.Server, c clock.PassiveClock, kind Kind, tell func(str
 
 // begin starts a reconcile that looks at view.
 func (j *Judge) begin(view *api.Cache, key types.NamespacedName) {
-	j.View, j.saw = view, nil
+	j.View, j.saw, j.Began = view, nil, 0
+	if log := j.Server.Log(); len(log) > 0 {
+		j.Began = log[len(log)-1].Version
+	}
 	if set := view.Peek(j.kind.Stored(), key); set != nil {
 		j.saw = append(j.saw, set)
 	}
@@ -165,6 +169,9 @@ func (j *Judge) remember(w api.Write) {
 	}
 	if w.Verb != api.Create && w.Verb != api.Update {
 		d.Removed = true
+		if before, was := w.Before.(*corev1.Pod); was && InService(before) {
+			d.Disrupted = w.Version
+		}
 		return
 	}
 	if before, existed := w.Before.(*corev1.Pod); existed {

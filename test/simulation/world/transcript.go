@@ -36,6 +36,8 @@ type Moment[S client.Object] struct {
 	// Edit changes the spec; Pods changes pods, in the order of their names. Either may be nil.
 	Edit func(S)
 	Pods func([]*corev1.Pod)
+	// Deletes the set.
+	Deletes bool
 }
 
 // transcript is a scenario while it is told.
@@ -85,6 +87,12 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 			}
 		})
 		t.say("user %s: %s", m.Says, t.Kind.Describe(t.Set()))
+	}
+	if m.Deletes {
+		if err := t.Server.Delete("user", t.Kind.Stored(), TheSet, nil, nil); err != nil {
+			panic(fmt.Sprintf("the user's deletion failed: %v", err))
+		}
+		t.say("user %s", m.Says)
 	}
 	if m.Pods == nil {
 		return
@@ -195,12 +203,17 @@ func (t *transcript) pass() {
 // end tells what has become of the set.
 func (t *transcript) end() {
 	t.say("%s", t.Summary())
-	lines := t.Kind.Outcome(t.Set())
-	if t.last != nil && t.last.Held != "" {
-		lines[0] += "; held: " + t.last.Held
+	if t.Set() != nil {
+		lines := t.Kind.Outcome(t.Set())
+		if t.last != nil && t.last.Held != "" {
+			lines[0] += "; held: " + t.last.Held
+		}
+		for _, line := range lines {
+			t.lines = append(t.lines, strings.TrimRight("           "+line, ": "))
+		}
 	}
-	for _, line := range lines {
-		t.lines = append(t.lines, strings.TrimRight("           "+line, ": "))
+	if t.Volumes {
+		t.tellClaims()
 	}
 	writes := 0
 	for _, w := range t.Server.Log() {
@@ -287,4 +300,14 @@ func changeOf(s step.UpdateInPlace) string {
 		return "resize and change"
 	}
 	return "change"
+}
+
+func (t *transcript) tellClaims() {
+	for _, claim := range t.Claims() {
+		text := fmt.Sprintf("           claim %s of %s", claim.Name, claim.Spec.Resources.Requests.Storage())
+		for _, o := range claim.OwnerReferences {
+			text += ", goes with " + o.Kind + " " + o.Name
+		}
+		t.lines = append(t.lines, text)
+	}
 }
