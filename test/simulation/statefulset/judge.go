@@ -134,7 +134,7 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 	updates := s.set.Spec.UpdateStrategy.Type != kruisev1beta1.OnDeleteStatefulSetStrategyType
 	keeps := updates && position < s.Partition
 	if updates && s.Unordered {
-		older := 0
+		older := s.goneNow()
 		for i := range s.Live {
 			if p := s.at(i); p != nil && s.Old(p) && world.StateOf(p) != kruisev1alpha1.LifecyclePreparingUpdate {
 				older++
@@ -150,6 +150,17 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 		return fmt.Errorf("pod %s at position %d is created with revision %q instead of the update revision, the partition is %d", pod.Name, position, release, s.Partition)
 	}
 	return nil
+}
+
+// goneNow counts the live pods of older revisions that the running pass has removed. A pass counts once, before it does anything.
+func (s *scene) goneNow() int {
+	n, log := 0, s.Judge.Server.Log()
+	for i := len(log) - 1; i >= 0 && log[i].Version > s.Judge.Began; i-- {
+		if pod, is := log[i].Before.(*corev1.Pod); is && log[i].Verb == api.Remove && s.position(pod.Name) >= 0 && s.Old(pod) {
+			n++
+		}
+	}
+	return n
 }
 
 // Deletes: what prepares for it was decided on before; all else needs a reason now.
@@ -236,8 +247,9 @@ func (s *scene) Moves(before, after *corev1.Pod) error {
 
 // mayUpdate: is it this pod's turn to leave its revision?
 func (s *scene) mayUpdate(pod *corev1.Pod) error {
+	prepared := world.StateOf(pod) == kruisev1alpha1.LifecyclePreparingUpdate // it was decided when it entered this state, and its hook lets it go
 	switch {
-	case s.Paused:
+	case s.Paused && !prepared:
 		return fmt.Errorf("pod %s is updated while the set is paused", pod.Name)
 	case s.set.Spec.UpdateStrategy.Type == kruisev1beta1.OnDeleteStatefulSetStrategyType:
 		return fmt.Errorf("pod %s is updated, but the update type is OnDelete", pod.Name)
@@ -255,7 +267,7 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 	} else if n := s.older(pod); n < s.Partition {
 		return fmt.Errorf("pod %s is updated, and only %d pods would be left on older revisions, below partition %d", pod.Name, n, s.Partition)
 	}
-	if s.Ordered {
+	if s.Ordered && !prepared {
 		return s.inTurn(pod, position)
 	}
 	return nil

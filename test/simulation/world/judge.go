@@ -27,7 +27,7 @@ type Judge struct {
 	clock  clock.PassiveClock
 	kind   Kind
 	View   *api.Cache       // what the manager sees
-	Began  int64                      // the last version before the running reconcile
+	Began  int64            // the last version before the running reconcile
 	saw    []client.Object  // the versions of the set that the running reconcile may act on
 	done   int              // how much of the log was judged
 	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
