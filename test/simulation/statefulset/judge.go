@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -114,7 +115,7 @@ func (s *scene) Creates(pod *corev1.Pod) error {
 	}
 	waiting := 0
 	for i := range s.Live {
-		if p := s.at(i); p != nil && !s.serves(p) && !s.servedBefore(p) {
+		if p := s.at(i); p != nil && !s.serves(p) && !s.servedBefore(p) && s.known(p) {
 			waiting++
 		}
 	}
@@ -212,9 +213,9 @@ func (s *scene) scalesIn(pod *corev1.Pod) error {
 	return nil
 }
 
-// known: the manager can know that the pod is a member.
+// known: the manager could know that the pod is a member when it decided. What it adopts in a pass counts from the next one on.
 func (s *scene) known(pod *corev1.Pod) bool {
-	if d := s.Judge.Ours[pod.UID]; d != nil {
+	if d := s.Judge.Ours[pod.UID]; d != nil && d.Created {
 		return true
 	}
 	seen, shown := s.Judge.View.Peek(api.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}).(*corev1.Pod)
@@ -223,13 +224,29 @@ func (s *scene) known(pod *corev1.Pod) bool {
 
 // Takes is the allowance: an available pod may go only while fewer positions are unavailable than may be.
 func (s *scene) Takes(pod *corev1.Pod, how string) error {
-	if s.CatchingUp || s.position(pod.Name) < 0 || !world.Available(pod, s.MinReadySeconds, s.Now) {
+	if s.CatchingUp || s.position(pod.Name) < 0 || !world.Available(pod, s.MinReadySeconds, s.Now) || midResize(pod) {
 		return nil
 	}
 	if n := s.down(pod.Name) + 1; n > s.Unavailable {
 		return fmt.Errorf("%s available pod %s: %d positions would be unavailable, the limit is %d", how, pod.Name, n, s.Unavailable)
 	}
 	return nil
+}
+
+// midResize: a change of its size is not finished, so its position is unavailable although the pod serves on.
+func midResize(pod *corev1.Pod) bool {
+	if world.Holds(pod, corev1.PodResizePending) || world.Holds(pod, corev1.PodResizeInProgress) {
+		return true
+	}
+	for i := range pod.Status.ContainerStatuses {
+		st := &pod.Status.ContainerStatuses[i]
+		for j := range pod.Spec.Containers {
+			if c := &pod.Spec.Containers[j]; c.Name == st.Name && st.Resources != nil && !equality.Semantic.DeepEqual(st.Resources.Requests, c.Resources.Requests) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Moves judges the switch of a pod to another revision in place.

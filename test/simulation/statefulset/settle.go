@@ -5,6 +5,7 @@ package statefulset
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -116,7 +117,7 @@ func (t *tally) add(updated, available bool) {
 
 // claimsConverged: a pod has what it mounts, of the size and with the owners that the set asks for.
 func (s *simulation) claimsConverged(m *scene, pod *corev1.Pod) error {
-	if !s.HasVolumes(pod) {
+	if !s.HasVolumes(pod) && !s.deletedByPeople(pod) {
 		return fmt.Errorf("pod %s lacks a claim", pod.Name)
 	}
 	for _, claim := range m.claimsOf(pod.Name) {
@@ -131,6 +132,13 @@ func (s *simulation) claimsConverged(m *scene, pod *corev1.Pod) error {
 		return fmt.Errorf("a claim of pod %s has not the size that it asks for", pod.Name)
 	}
 	return nil
+}
+
+// deletedByPeople tells whether somebody has deleted a claim of a pod. A pod that runs already does not get it again.
+func (s *simulation) deletedByPeople(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(s.Server.History(api.Claims), func(w api.Write) bool {
+		return w.Actor == "user" && w.Verb == api.Mark && slices.Contains(world.Mounts(pod), w.After.GetName())
+	})
 }
 
 func (s *simulation) statusConverged(m *scene, truth tally) error {

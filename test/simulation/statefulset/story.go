@@ -104,6 +104,10 @@ func (s *simulation) shape(set *kruisev1beta1.StatefulSet) {
 	if s.About(Ordered, Parallel, Moving, world.Together) {
 		set.Spec.Replicas = ptr.To(int32(3 + s.Random.IntN(3)))
 	}
+	if s.About(world.Claiming) && s.Random.IntN(2) == 0 {
+		set.Spec.VolumeClaimUpdateStrategy.Type = kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
+		roll(set).Partition = ptr.To(int32(s.Random.IntN(3)))
+	}
 	if s.About(Moving, world.Together) {
 		s.reserve(set)
 		set.Spec.Ordinals = &kruisev1beta1.StatefulSetOrdinals{Start: int32(s.Random.IntN(3))}

@@ -41,6 +41,7 @@ type Judge struct {
 
 // Deeds are what the manager did to a pod, by the version of its write.
 type Deeds struct {
+	Created   bool
 	Removed   bool
 	Disrupted int64 // taken out of service
 	Moved     int64 // given another revision
@@ -163,7 +164,7 @@ func (j *Judge) remember(w api.Write) {
 	}
 	after := w.After.(*corev1.Pod)
 	if w.Verb == api.Create {
-		j.Deleted[after.Name] = false
+		j.Deleted[after.Name], d.Created = false, true
 	} else if w.Verb != api.Update {
 		j.Deleted[after.Name] = Active(w.Before.(*corev1.Pod))
 	}
