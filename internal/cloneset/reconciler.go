@@ -77,9 +77,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
+	result, err := r.pass(ctx, set, memory)
+	if err != nil {
+		memory.Wake()
+	}
+	return result, err
+}
+
+// pass observes, decides, acts and reports.
+func (r *Reconciler) pass(ctx context.Context, set *kruisev1alpha1.CloneSet, memory *memory) (ctrl.Result, error) {
 	world, err := r.observe(ctx, set, memory)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("observing CloneSet %s: %w", request, err)
+		return ctrl.Result{}, fmt.Errorf("observing CloneSet %s: %w", client.ObjectKeyFromObject(set), err)
 	}
 	now := r.Clock.Now()
 	next := r.Plan(world, now)

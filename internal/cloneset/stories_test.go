@@ -54,6 +54,19 @@ func TestTroubleIsToldOnceAndTakenBack(t *testing.T) {
 }
 
 // Nothing in the status may be new but a condition.
+func TestALargeSetThatFailsIsLeftToTheQueue(t *testing.T) {
+	r := enter(t, inPlace(150))
+	r.settle()
+	r.door.refuse = "create pods"
+	r.edit(func(set *kruisev1alpha1.CloneSet) { set.Spec.Replicas = ptr.To[int32](151) })
+	r.clock.SetTime(r.clock.Now().Add(time.Minute))
+	for look := range 3 { // an answer that is no error would end the queue's patience each time
+		if err := r.pass(); err == nil {
+			t.Fatalf("look %d of one moment ends without an error, although the pod cannot be created", look+1)
+		}
+	}
+}
+
 func TestAConditionThatChangesAloneIsWritten(t *testing.T) {
 	r := enter(t, inPlace(1))
 	r.settle()

@@ -53,6 +53,10 @@ func (m *Memory) Rest(now time.Time) time.Duration {
 	return 0
 }
 
+// Wake ends the rest after a look that failed: the queue waits longer from failure to failure, and would begin anew after
+// an answer that is none.
+func (m *Memory) Wake() { m.quietUntil = time.Time{} }
+
 // Template reads the template of the spec once for each generation of the owner. What was learnt about
 // resizes for an earlier generation is forgotten.
 func (m *Memory) Template(owner client.Object, template *corev1.PodTemplateSpec) revision.Revision {

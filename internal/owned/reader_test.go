@@ -197,5 +197,9 @@ func TestALargeSetRestsAfterEachLook(t *testing.T) {
 		if got := m.Rest(now); got != want {
 			t.Errorf("with %d pods it rests %s, want %s", pods, got, want)
 		}
+		m.Wake()
+		if got := m.Rest(now); got != 0 {
+			t.Errorf("with %d pods it rests %s after a failure", pods, got)
+		}
 	}
 }

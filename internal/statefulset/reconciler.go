@@ -71,16 +71,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, fmt.Errorf("reading StatefulSet %s: %w", request, err)
 	}
-	memory, now := r.memories.Of(set), r.Clock.Now()
-	if wait := memory.Rest(now); wait > 0 {
+	memory := r.memories.Of(set)
+	if wait := memory.Rest(r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if wait, stale := r.Writes.Unseen(ctx, set.UID); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
+	result, err := r.pass(ctx, set, memory)
+	if err != nil {
+		memory.Wake()
+	}
+	return result, err
+}
+
+// pass observes, decides, acts and reports.
+func (r *Reconciler) pass(ctx context.Context, set *kruisev1beta1.StatefulSet, memory *memory) (ctrl.Result, error) {
+	now := r.Clock.Now()
 	world, err := r.observe(ctx, set, memory, now)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("observing StatefulSet %s: %w", request, err)
+		return ctrl.Result{}, fmt.Errorf("observing StatefulSet %s: %w", client.ObjectKeyFromObject(set), err)
 	}
 	next := r.Plan(world, now)
 	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)

@@ -89,7 +89,7 @@ func (p *projection) create(from *corev1.Pod) {
 	created := from.DeepCopy()
 	created.UID, created.ResourceVersion, created.Generation = p.uid(), p.version(), 1
 	created.CreationTimestamp = metav1.NewTime(p.now.Truncate(pace))
-	created.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	created.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: created.Status.Conditions}
 	p.world.Pods = append(p.world.Pods, created)
 	p.touched[created.UID] = true
 }
