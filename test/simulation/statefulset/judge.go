@@ -215,8 +215,8 @@ func (s *scene) scalesIn(pod *corev1.Pod) error {
 
 // known: the manager could know that the pod is a member when it decided. What it adopts in a pass counts from the next one on.
 func (s *scene) known(pod *corev1.Pod) bool {
-	if d := s.Judge.Ours[pod.UID]; d != nil && d.Created {
-		return true
+	if d := s.Judge.Ours[pod.UID]; d != nil {
+		return d.Adopted <= s.Judge.Began
 	}
 	seen, shown := s.Judge.View.Peek(api.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}).(*corev1.Pod)
 	return shown && seen.UID == pod.UID && world.Member(seen, s.set.UID)
@@ -290,11 +290,11 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 	return nil
 }
 
-// older counts the live pods of other revisions than the update revision but for one.
+// older counts the positions but for that of one pod that are not on the update revision. A missing pod can still be made of the other.
 func (s *scene) older(except *corev1.Pod) int {
 	n := 0
 	for i := range s.Live {
-		if p := s.at(i); p != nil && p.Name != except.Name && s.Old(p) {
+		if p := s.at(i); s.nameAt(i) != except.Name && (p == nil || s.Old(p)) {
 			n++
 		}
 	}

@@ -41,7 +41,7 @@ type Judge struct {
 
 // Deeds are what the manager did to a pod, by the version of its write.
 type Deeds struct {
-	Created   bool
+	Adopted   int64
 	Removed   bool
 	Disrupted int64 // taken out of service
 	Moved     int64 // given another revision
@@ -164,7 +164,7 @@ func (j *Judge) remember(w api.Write) {
 	}
 	after := w.After.(*corev1.Pod)
 	if w.Verb == api.Create {
-		j.Deleted[after.Name], d.Created = false, true
+		j.Deleted[after.Name] = false
 	} else if w.Verb != api.Update {
 		j.Deleted[after.Name] = Active(w.Before.(*corev1.Pod))
 	}
@@ -178,6 +178,9 @@ func (j *Judge) remember(w api.Write) {
 	if before, existed := w.Before.(*corev1.Pod); existed {
 		if len(before.OwnerReferences) > len(after.OwnerReferences) {
 			d.Removed = true
+		}
+		if len(before.OwnerReferences) < len(after.OwnerReferences) {
+			d.Removed, d.Adopted = false, w.Version
 		}
 		if InService(before) && !InService(after) {
 			d.Disrupted = w.Version
