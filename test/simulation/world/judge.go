@@ -72,7 +72,7 @@ func (j *Judge) reborn() {
 	}
 }
 
-func (j *Judge) CatchingUp() bool {
+func (j *Judge) catchingUp() bool {
 	for kind, n := range j.caught {
 		if len(j.Server.History(kind))-j.View.Pending(kind) < n {
 			return true
@@ -115,7 +115,7 @@ func (j *Judge) write(w api.Write) error {
 		if !j.Exists(set) {
 			return nil // what is done for a set that is gone is collected with it
 		}
-		if err = j.writeFor(w, j.Scene(w, set)); err == nil {
+		if err = j.writeFor(w, j.scene(w, set)); err == nil {
 			return nil
 		}
 	}
@@ -250,9 +250,9 @@ type Scene struct {
 	Blind      []*corev1.Pod // members that others have taken away, which the manager's view still shows as active
 }
 
-func (j *Judge) Scene(w api.Write, set client.Object) *Scene {
+func (j *Judge) scene(w api.Write, set client.Object) *Scene {
 	asks := j.kind.Asks(set)
-	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.CatchingUp()}
+	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.catchingUp()}
 	alive := map[types.UID]bool{}
 	add := func(o client.Object) {
 		if pod := o.(*corev1.Pod); Member(pod, set.GetUID()) {
@@ -287,6 +287,7 @@ func (s *Scene) Old(pod *corev1.Pod) bool {
 // Counts hold what the manager may fairly believe to be there: the truth, and what others took away without its knowledge.
 type Counts struct{ Active, Old, New, Available int }
 
+// Counts counts the active pods of the set.
 func (s *Scene) Counts() Counts {
 	var c Counts
 	for _, pod := range s.Pods {

@@ -52,7 +52,7 @@ func (s *Scene) patches(before, after *corev1.Pod) error {
 	if err := s.enters(before, after); err != nil {
 		return err
 	}
-	if ImagesDiffer(before, after) {
+	if imagesDiffer(before, after) {
 		if err := s.heldFromUpdate(before); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Scene) returns(pod *corev1.Pod) error {
 		return fmt.Errorf("the gate opens in the middle of a grace period")
 	}
 	for i := range pod.Spec.Containers {
-		if !RunsImage(pod, &pod.Spec.Containers[i]) && !Untouched(pod) {
+		if !runsImage(pod, &pod.Spec.Containers[i]) && !untouched(pod) {
 			return fmt.Errorf("the gate opens before container %s runs %s", pod.Spec.Containers[i].Name, pod.Spec.Containers[i].Image)
 		}
 	}
@@ -148,13 +148,13 @@ func ordered(before, after *corev1.Pod) error {
 	if held := before.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != ""; begins || held {
 		return nil // this is the first batch, so the first container is not part of the update
 	}
-	if !RunsImage(before, &before.Spec.Containers[0]) || !before.Status.ContainerStatuses[0].Ready {
+	if !runsImage(before, &before.Spec.Containers[0]) || !before.Status.ContainerStatuses[0].Ready {
 		return fmt.Errorf("the second container changes before the first one is ready")
 	}
 	return nil
 }
 
-func RunsImage(pod *corev1.Pod, c *corev1.Container) bool {
+func runsImage(pod *corev1.Pod, c *corev1.Container) bool {
 	for i := range pod.Status.ContainerStatuses {
 		if st := &pod.Status.ContainerStatuses[i]; st.Name == c.Name {
 			return st.Image == c.Image
@@ -163,7 +163,7 @@ func RunsImage(pod *corev1.Pod, c *corev1.Container) bool {
 	return false
 }
 
-func ImagesDiffer(a, b *corev1.Pod) bool {
+func imagesDiffer(a, b *corev1.Pod) bool {
 	for i := range a.Spec.Containers {
 		if a.Spec.Containers[i].Image != b.Spec.Containers[i].Image {
 			return true
@@ -173,4 +173,4 @@ func ImagesDiffer(a, b *corev1.Pod) bool {
 }
 
 // untouched: the pod was drained before its first start, and not changed. Whatever starts is what its spec has always said.
-func Untouched(pod *corev1.Pod) bool { return pod.Generation == 1 }
+func untouched(pod *corev1.Pod) bool { return pod.Generation == 1 }

@@ -100,7 +100,7 @@ func (w *World) Edit(change func(client.Object)) {
 }
 
 // Scene is the world at a moment in which nothing is written.
-func (w *World) Scene() *Scene { return w.Judge.Scene(api.Write{Kind: w.Kind.Stored()}, w.Set()) }
+func (w *World) Scene() *Scene { return w.Judge.scene(api.Write{Kind: w.Kind.Stored()}, w.Set()) }
 
 // Summary tells the pods of the set in the notation of its kind.
 func (w *World) Summary() string {
