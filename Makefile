@@ -35,7 +35,7 @@ help: ## Show what there is
 
 ##@ Try
 .PHONY: demo
-demo: build ## Release an image in place on a local cluster, and show it: SCENARIO=inplace, KUBECONFIG=<file> for your own cluster
+demo: build ## Release an image in place on a local cluster, and show it: SCENARIO=inplace or statefulset, KUBECONFIG=<file> for your own cluster
 	bin/localcluster demo --scenario=$(SCENARIO) $(CLUSTER)
 
 .PHONY: up
@@ -113,5 +113,5 @@ test-race: ## Run the unit tests with the race detector (needs a C compiler)
 
 ##@ Measure
 .PHONY: bench
-bench: build k8s ## Measure what releases cost, on a cluster of its own: BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
-	go run -buildvcs=false ./test/bench $(BENCH_FLAGS)
+bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
+	go run -buildvcs=false ./test/bench $(if $(KIND),--kind=$(KIND)) $(BENCH_FLAGS)

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -71,8 +72,9 @@ func newRun(t *testing.T, objects ...client.Object) *run {
 	}
 	return &run{
 		clock: clocktesting.NewFakeClock(builders.Epoch().Add(180e9)),
-		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kruisev1alpha1.CloneSet{}).
+		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}).
 			WithIndex(&kruisev1alpha1.CloneSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
+			WithIndex(&kruisev1beta1.StatefulSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			Build(),
 	}
 }
@@ -106,10 +108,17 @@ func settledSet(name string) *kruisev1alpha1.CloneSet {
 	return set
 }
 
+func settledStatefulSet(name string) *kruisev1beta1.StatefulSet {
+	set := builders.StatefulSet(name).Replicas(1).Claim("data", "1Gi").Build()
+	set.Status = kruisev1beta1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, AvailableReplicas: 1, UpdatedReplicas: 1,
+		ReadyReplicas: 1, UpdateRevision: name + "-one", CurrentRevision: name + "-one"}
+	return set
+}
+
 func world() []client.Object {
-	web, api := settledSet("web"), settledSet("api")
+	web, api, db := settledSet("web"), settledSet("api"), settledStatefulSet("db")
 	api.Namespace = "other"
-	return []client.Object{web, api, builders.OwnedPod(web, "p1", "one").Build()}
+	return []client.Object{web, api, builders.OwnedPod(web, "p1", "one").Build(), db, builders.MemberPod(db, 0, "db-one").Build()}
 }
 
 func TestOutput(t *testing.T) {
@@ -138,6 +147,20 @@ func TestOutput(t *testing.T) {
 				"POD             STATE        READY  RESTARTS  AGE   IP  NODE\n" +
 				"└─ revision one (current)  1 pod, 1 available\n" +
 				"   └─ ✔ web-p1  Available    1/1    0         3m    -   node-1\n", ""},
+		"a table of StatefulSets, by a short name": {[]string{"get", "sts"},
+			"NAME  DESIRED  UPDATED  READY  AVAILABLE  AGE  STATUS\n" +
+				"✔ db  1        1        1      1          3m   released: 1 of 1 pods updated and available\n", ""},
+		"StatefulSets for programs, by the full name": {[]string{"get", "statefulsets.apps.kruise.io", "-o", "name"}, "statefulset.apps.kruise.io/db\n", ""},
+		"no StatefulSets": {[]string{"get", "asts", "-n", "empty"}, "", "No StatefulSets in namespace \"empty\"; -A looks in all namespaces.\n"},
+		"one StatefulSet, with what it owns and its claims": {[]string{"get", "statefulset", "db"},
+			"✔ StatefulSet default/db  released: 1 of 1 pods updated and available\n" +
+				"  pods      1 wanted, 1 exist, 1 updated, 1 ready, 1 available\n" +
+				"  strategy  OrderedReady, ReCreate, at most 1 unavailable, partition 0\n" +
+				"  ordinals  0 wanted\n\n" +
+				"POD           STATE        READY  RESTARTS  AGE   IP  NODE\n" +
+				"└─ revision one (current)  1 pod, 1 available\n" +
+				"   └─ ✔ db-0  Available    1/1    0         3m    -   node-1\n" +
+				"      └─ claim data-db-0  missing\n", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRun(t, world()...)
@@ -167,9 +190,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		"an unknown set names the namespace and -A": {[]string{"get", "cloneset", "lost", "-n", "other"},
 			"no CloneSet \"lost\" in namespace \"other\"; `slipway get cloneset -A` lists those of all namespaces"},
-		"also when it is watched":           {[]string{"get", "cloneset", "lost", "-w"}, "no CloneSet \"lost\" in namespace \"default\""},
-		"also when printed for programs":    {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
-		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cloneset`},
+		"also when it is watched":        {[]string{"get", "cloneset", "lost", "-w"}, "no CloneSet \"lost\" in namespace \"default\""},
+		"also when printed for programs": {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
+		"an unknown StatefulSet too": {[]string{"get", "sts", "lost"},
+			"no StatefulSet \"lost\" in namespace \"default\"; `slipway get statefulset -A` lists those of all namespaces"},
+		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cloneset, statefulset`},
 		"an unknown command":                {[]string{"delete"}, `slipway does not know "delete"`},
 		"a name and -A":                     {[]string{"get", "cloneset", "web", "-A"}, "use either NAME or -A"},
 		"a name and -l":                     {[]string{"get", "cloneset", "web", "-l", "a=b"}, "use either NAME or -l"},
@@ -244,6 +269,29 @@ func TestUntilSettled(t *testing.T) {
 	}
 	want := "00:03:00 default/web waiting for the controller to look at the newest spec\n" +
 		"00:03:00 default/web released: 1 of 1 pods updated and available\n"
+	if diff := cmp.Diff(want, r.out.String()); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestAStatefulSetSettlesWhenItsPodComes(t *testing.T) {
+	ctx := t.Context()
+	db := settledStatefulSet("db")
+	r := newRun(t, db)
+	r.out.on = func(all string) {
+		if !strings.HasSuffix(all, "0 of 1 pods exist\n") {
+			return
+		}
+		if err := r.client.Create(ctx, builders.MemberPod(db, 0, "db-one").Build()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := r.execute(ctx, t, "get", "sts", "db", "--until-settled"); err != nil {
+		t.Fatal(err)
+	}
+	want := "00:03:00 default/db scaling: 0 of 1 pods exist\n" +
+		"00:03:00 default/db released: 1 of 1 pods updated and available\n" +
+		"00:03:00 db-0 is new: Available, revision one\n"
 	if diff := cmp.Diff(want, r.out.String()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -14,7 +14,7 @@ import (
 
 // configured says early that nothing names a cluster: clients would try localhost:8080 otherwise, which
 // tells nobody what is wrong.
-func (g *getCloneSet) configured() error {
+func (g *getSets) configured() error {
 	config, err := g.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return g.explain(fmt.Errorf("reading the kubeconfig: %w", err))
@@ -27,7 +27,7 @@ func (g *getCloneSet) configured() error {
 }
 
 // explain adds to an error what the person in front of the terminal can do about it.
-func (g *getCloneSet) explain(err error) error {
+func (g *getSets) explain(err error) error {
 	var noNetwork *net.OpError
 	var noName *net.DNSError
 	switch {
@@ -36,14 +36,22 @@ func (g *getCloneSet) explain(err error) error {
 	case errors.As(err, &noNetwork), errors.As(err, &noName):
 		return fmt.Errorf("cannot reach the API server (check --kubeconfig and --context, and that the cluster runs): %w", err)
 	case apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		return fmt.Errorf("this cluster has no CloneSets: their CustomResourceDefinition is not installed: %w", err)
+		return fmt.Errorf("this cluster has no %ss: their CustomResourceDefinition is not installed: %w", g.kind.Name(), err)
 	case apierrors.IsNotFound(err) && g.name != "":
-		return fmt.Errorf("no CloneSet %q in namespace %q; `%s get cloneset -A` lists those of all namespaces", g.name, g.namespace, g.env.Program)
+		return fmt.Errorf("no %s %q in namespace %q; `%s get %s -A` lists those of all namespaces", g.kind.Name(), g.name, g.namespace, g.env.Program, g.kind.command)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w\n%s needs get, list and watch of clonesets.apps.kruise.io, pods and controllerrevisions.apps", err, g.env.Program)
+		return fmt.Errorf("%w\n%s needs get, list and watch of %s", err, g.env.Program, g.needed())
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server does not accept these credentials: %w", err)
 	default:
 		return err
 	}
+}
+
+// needed are the resources that have to be readable.
+func (g *getSets) needed() string {
+	if g.kind.ReadsClaims() {
+		return g.kind.resource() + ", pods, persistentvolumeclaims and controllerrevisions.apps"
+	}
+	return g.kind.resource() + ", pods and controllerrevisions.apps"
 }

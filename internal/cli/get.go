@@ -11,12 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/clonesets"
+	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/cli/sets"
+	"slipway.dev/slipway/internal/cli/statefulsets"
 )
 
 func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -26,12 +29,48 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	get.AddCommand(newGetCloneSet(env, flags))
+	for _, k := range shownKinds() {
+		get.AddCommand(newGetSets(env, flags, k))
+	}
 	return get
 }
 
-// getCloneSet is one call of `get cloneset`.
-type getCloneSet struct {
+// shown is a kind of sets that can be shown; sets.Kind is one.
+type shown interface {
+	Name() string
+	GroupVersionKind() schema.GroupVersionKind
+	ReadsClaims() bool
+	Look(ctx context.Context, c client.Reader, key types.NamespacedName, now time.Time) (sets.View, error)
+	List(ctx context.Context, c client.Reader, now time.Time, options ...client.ListOption) ([]sets.View, error)
+	Watch(ctx context.Context, c client.WithWatch, key types.NamespacedName, changed feed.Signal) (sets.Source, error)
+	WatchAll(ctx context.Context, c client.WithWatch, options feed.Options, changed feed.Signal) (func(time.Time) []sets.View, func() error, error)
+}
+
+// shownKind is a kind with the words that it is asked for by.
+type shownKind struct {
+	shown
+	// command is the name of its command, plural that of its resource, and short are further names.
+	command, plural string
+	short           []string
+}
+
+// resource is the full name of the resource.
+func (k shownKind) resource() string { return k.plural + "." + k.GroupVersionKind().Group }
+
+func cloneSetKind() shownKind {
+	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"}}
+}
+
+func shownKinds() []shownKind {
+	return []shownKind{
+		cloneSetKind(),
+		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"}},
+	}
+}
+
+// getSets is one call of `get cloneset`, or of the same for another kind.
+type getSets struct {
+	kind  shownKind
 	env   Environment
 	flags *genericclioptions.ConfigFlags
 	print *genericclioptions.PrintFlags
@@ -47,24 +86,24 @@ type getCloneSet struct {
 	client          client.WithWatch
 }
 
-func newGetCloneSet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
-	g := &getCloneSet{env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}
+func newGetSets(env Environment, flags *genericclioptions.ConfigFlags, kind shownKind) *cobra.Command {
+	g := &getSets{kind: kind, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:     "cloneset [NAME]",
-		Aliases: []string{"clonesets", "clone", "clonesets.apps.kruise.io"},
-		Short:   "Show one CloneSet with its revisions and pods, or a table of all",
+		Use:     kind.command + " [NAME]",
+		Aliases: append([]string{kind.plural, kind.resource()}, kind.short...),
+		Short:   fmt.Sprintf("Show one %s with its revisions and pods, or a table of all", kind.Name()),
 		Example: fmt.Sprintf(strings.Trim(`
   # A set, its revisions, its pods, and what they wait for
-  %[1]s get cloneset web
+  %[1]s get %[2]s web
 
   # The same, kept up to date until ctrl-c
-  %[1]s get cloneset web -w
+  %[1]s get %[2]s web -w
 
   # Wait for a release: ends with status 0 when it is complete, with 1 after ten minutes
-  %[1]s get cloneset web --until-settled --timeout 10m
+  %[1]s get %[2]s web --until-settled --timeout 10m
 
   # All sets of all namespaces
-  %[1]s get cloneset -A`, "\n"), env.Program),
+  %[1]s get %[2]s -A`, "\n"), env.Program, kind.command),
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: g.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,14 +117,14 @@ func newGetCloneSet(env Environment, flags *genericclioptions.ConfigFlags) *cobr
 	return cmd
 }
 
-func (g *getCloneSet) addFlags(cmd *cobra.Command) {
+func (g *getSets) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVarP(&g.all, "all-namespaces", "A", false, "look in all namespaces")
 	f.StringVarP(&g.selector, "selector", "l", "", "only sets whose labels match, like -l app=web")
 	f.BoolVarP(&g.watch, "watch", "w", false, "keep the view up to date; without a terminal, print what changes")
 	f.BoolVar(&g.untilSettled, "until-settled", false, "watch until the release is complete")
 	f.DurationVar(&g.timeout, "timeout", 0, "with --until-settled: give up after this time, with status 1; 0 never does")
-	f.BoolVar(&g.showAll, "show-all", false, fmt.Sprintf("show every pod, also when a revision has more than %d", clonesets.FoldAfter))
+	f.BoolVar(&g.showAll, "show-all", false, fmt.Sprintf("show every pod, also when a revision has more than %d", sets.FoldAfter))
 	f.BoolVar(&g.ascii, "ascii", false, "use ASCII characters only")
 	g.print.AddFlags(cmd)
 	output := f.Lookup("output")
@@ -97,7 +136,7 @@ func (g *getCloneSet) addFlags(cmd *cobra.Command) {
 }
 
 // prepare checks that the flags fit together before the cluster is asked for anything.
-func (g *getCloneSet) prepare(args []string) (err error) {
+func (g *getSets) prepare(args []string) (err error) {
 	if len(args) > 0 {
 		g.name = args[0]
 	}
@@ -128,7 +167,7 @@ func (g *getCloneSet) prepare(args []string) (err error) {
 	return g.connect()
 }
 
-func (g *getCloneSet) connect() (err error) {
+func (g *getSets) connect() (err error) {
 	if err := g.configured(); err != nil {
 		return err
 	}
@@ -143,9 +182,9 @@ func (g *getCloneSet) connect() (err error) {
 }
 
 // structured says that the output is for programs.
-func (g *getCloneSet) structured() bool { return *g.print.OutputFormat != "" && !g.wide }
+func (g *getSets) structured() bool { return *g.print.OutputFormat != "" && !g.wide }
 
-func (g *getCloneSet) run(ctx context.Context) error {
+func (g *getSets) run(ctx context.Context) error {
 	var err error
 	switch {
 	case g.structured():
@@ -162,18 +201,16 @@ func (g *getCloneSet) run(ctx context.Context) error {
 	return g.explain(err)
 }
 
-func (g *getCloneSet) key() types.NamespacedName {
+func (g *getSets) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: g.namespace, Name: g.name}
 }
 
-func (g *getCloneSet) list(ctx context.Context) (*kruisev1alpha1.CloneSetList, error) {
-	list := &kruisev1alpha1.CloneSetList{}
-	err := g.client.List(ctx, list, client.InNamespace(g.namespace), client.MatchingLabelsSelector{Selector: g.labels})
-	return list, err
+func (g *getSets) list(ctx context.Context) ([]sets.View, error) {
+	return g.kind.List(ctx, g.client, g.env.Clock.Now(), client.InNamespace(g.namespace), client.MatchingLabelsSelector{Selector: g.labels})
 }
 
 // complete suggests the names of sets to the shell.
-func (g *getCloneSet) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (g *getSets) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || g.prepare(nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -182,9 +219,9 @@ func (g *getCloneSet) complete(cmd *cobra.Command, args []string, begun string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	for i := range list.Items {
-		if strings.HasPrefix(list.Items[i].Name, begun) {
-			names = append(names, list.Items[i].Name)
+	for _, v := range list {
+		if strings.HasPrefix(v.Name, begun) {
+			names = append(names, v.Name)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -28,7 +28,7 @@ type cluster struct {
 }
 
 func (c *cluster) connect() (client.Client, string, error) {
-	get := &getCloneSet{env: c.env, flags: c.flags}
+	get := &getSets{kind: cloneSetKind(), env: c.env, flags: c.flags}
 	if err := get.connect(); err != nil {
 		return nil, "", fmt.Errorf("%w (--offline plans without a cluster)", err)
 	}
@@ -37,10 +37,10 @@ func (c *cluster) connect() (client.Client, string, error) {
 
 // foretellOnline plans against the live objects of the cluster.
 func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
-	explain := (&getCloneSet{env: p.env, flags: p.flags, namespace: m.Set.Namespace}).explain
+	explain := (&getSets{kind: cloneSetKind(), env: p.env, flags: p.flags, namespace: m.Set.Namespace}).explain
 	var live forecast.Live
 	var warnings []string
-	snapshot, err := clonesets.Read(ctx, p.client, m.Key())
+	snapshot, err := clonesets.Kind().Read(ctx, p.client, m.Key())
 	switch {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 	case err != nil:

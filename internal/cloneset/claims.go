@@ -45,14 +45,14 @@ func (m *memory) settleClaims(world *plan.World) {
 	if len(m.owed)+len(m.prepared) == 0 {
 		return
 	}
-	active := map[string]bool{}
+	stays := map[string]bool{}
 	for _, p := range world.Pods {
-		active[p.Name] = active[p.Name] || pod.IsActive(p)
+		stays[p.Name] = stays[p.Name] || !pod.IsTerminating(p) // also one that has finished meanwhile: its successor takes its claims over
 		delete(m.prepared, p.Name)
 	}
 	left := map[types.UID]bool{}
 	for _, claim := range world.Claims {
-		if m.owed[claim.UID] && !active[podOfClaim(world.Set, claim)] {
+		if m.owed[claim.UID] && !stays[podOfClaim(world.Set, claim)] {
 			left[claim.UID] = true
 		}
 	}

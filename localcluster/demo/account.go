@@ -37,6 +37,9 @@ type Account struct {
 	Worst, States int
 	// MostPods is the highest number of pods at any moment.
 	MostPods int
+	// Order are the pods in the order in which they got the image, and Ordered those in which they have to; nil when any
+	// order is fine.
+	Order, Ordered []string
 	// Writes is nil when they could not be counted.
 	Writes *Writes
 	Took   time.Duration
@@ -66,6 +69,7 @@ func newAccount(e evidence, replicas, allowance int, image string) Account {
 	a := Account{
 		Replicas: replicas, Allowance: allowance, Image: image, Worst: worst, States: len(moments), MostPods: audit.MostPods(moments),
 		Kept: len(audit.Kept(e.history.At(e.window.From), after)), Took: e.took,
+		Order: e.history.Order(e.window, func(p *corev1.Pod) bool { return runs(p, image) }),
 	}
 	for _, p := range after {
 		if runs(p, image) {
@@ -112,6 +116,9 @@ func (a Account) Lines() []string {
 		fmt.Sprintf("pods         %d of %d kept their UID and IP, %d run %s", a.Kept, a.Replicas, a.Got, a.Image),
 		fmt.Sprintf("unavailable  at most %d at any time, %d allowed (%d states seen)", a.Worst, a.Allowance, a.States),
 		"API writes   " + a.writes(),
+	}
+	if a.Ordered != nil {
+		lines = append(lines, "order        "+strings.Join(a.Order, ", "))
 	}
 	if a.Took > 0 {
 		lines = append(lines, fmt.Sprintf("time         %.1f seconds", a.Took.Seconds()))
@@ -160,6 +167,10 @@ func (a Account) Broken(got int) []string {
 	promise(a.MostPods <= a.Replicas, "%d pods existed at a time, %d were wanted", a.MostPods, a.Replicas)
 	promise(a.Got == got, "%d pods run %s, %d should", a.Got, a.Image, got)
 	promise(a.Worst <= a.Allowance, "%d pods were unavailable at a time, %d were allowed", a.Worst, a.Allowance)
+	if a.Ordered != nil {
+		want := a.Ordered[:min(len(a.Order), len(a.Ordered))]
+		promise(slices.Equal(a.Order, want), "pods got the image in the order %s", strings.Join(a.Order, ", "))
+	}
 	if a.Writes != nil {
 		promise(a.Writes.Most <= writesPerUpdate, "%d writes to one pod, %d should do", a.Writes.Most, writesPerUpdate)
 		promise(a.Writes.Total() > 0, "the audit log shows no write of %s: it is not the log of this release", product)

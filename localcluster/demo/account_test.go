@@ -102,6 +102,29 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+func TestAnOrderedReleaseHasToKeepItsOrder(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		log    *log
+		broken []string
+	}{
+		"from the highest down":       {log: (&log{}).write("b", updated).write("a", updated)},
+		"as far as it has come":       {log: (&log{}).write("b", updated)},
+		"the lowest is not first":     {log: (&log{}).write("a", updated).write("b", updated), broken: []string{"pods got the image in the order a, b"}},
+		"nor is one that comes alone": {log: (&log{}).write("a", updated), broken: []string{"pods got the image in the order a"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a := newAccount(test.log.evidence(0, 0), 2, 2, "app:2")
+			a.Kept, a.Ordered = 2, []string{"b", "a"} // only the order is looked at
+			if diff := cmp.Diff(test.broken, a.Broken(a.Got)); diff != "" {
+				t.Errorf("broken promises (-want +got):\n%s", diff)
+			}
+			if text := strings.Join(a.Lines(), "\n"); !strings.Contains(text, "order        "+strings.Join(a.Order, ", ")) {
+				t.Errorf("the account does not tell the order:\n%s", text)
+			}
+		})
+	}
+}
+
 func TestAccountOfAClusterWithoutALog(t *testing.T) {
 	e := (&log{}).write("a", asIs).write("a", updated).evidence(1, 1)
 	e.writes = nil

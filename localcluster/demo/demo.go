@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/localcluster"
 )
@@ -47,10 +48,13 @@ var ErrBroken = errors.New("a promise was broken")
 // play is one scenario; it returns the promises that were broken.
 type play func(context.Context, *stage) ([]string, error)
 
-func scenarios() map[string]play { return map[string]play{"inplace": inPlace} }
+// subjects are what is released, by the name of the scenario.
+func subjects() map[string]subject {
+	return map[string]subject{"inplace": cloneSet(), "statefulset": statefulSet()}
+}
 
 // Scenarios are the names that Options.Scenario may have.
-func Scenarios() []string { return slices.Sorted(maps.Keys(scenarios())) }
+func Scenarios() []string { return slices.Sorted(maps.Keys(subjects())) }
 
 // stage is where a scenario is played.
 type stage struct {
@@ -66,7 +70,7 @@ type stage struct {
 
 // Run plays the scenario and returns when it is over. The error is ErrBroken when a promise was not kept.
 func Run(ctx context.Context, o Options) error {
-	scenario, found := scenarios()[o.Scenario]
+	subject, found := subjects()[o.Scenario]
 	if !found {
 		return fmt.Errorf("there is no scenario %q, only: %s", o.Scenario, strings.Join(Scenarios(), ", "))
 	}
@@ -75,7 +79,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := s.setUp(ctx, o); err != nil {
 		return err
 	}
-	broken, err := scenario(ctx, s)
+	broken, err := inPlace(subject)(ctx, s)
 	if ctx.Err() != nil {
 		return errors.New("interrupted; what runs stays up: `make demo` starts afresh, `make down` ends it")
 	}
@@ -90,7 +94,7 @@ func Run(ctx context.Context, o Options) error {
 		s.say("Every promise was kept.")
 	}
 	if o.Keep {
-		s.next()
+		s.next(subject)
 	} else if err := s.tearDown(ctx); err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func (s *stage) setUp(ctx context.Context, o Options) error {
 	if err := install(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
 		return err
 	}
-	s.say("the API is installed: CloneSets of apps.kruise.io/v1alpha1")
+	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io")
 	running, err := deployed(ctx, s.client)
 	if err != nil {
 		return err
@@ -160,7 +164,7 @@ func (s *stage) reach(ctx context.Context, o Options) (err error) {
 
 func newClient(config *rest.Config) (client.WithWatch, error) {
 	kinds := scheme.Scheme
-	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds)); err != nil {
+	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds)); err != nil {
 		return nil, fmt.Errorf("registering kinds: %w", err)
 	}
 	config = rest.CopyConfig(config)
@@ -176,18 +180,18 @@ func newClient(config *rest.Config) (client.WithWatch, error) {
 func (s *stage) clock() clock.WithTicker { return clock.RealClock{} }
 
 // next tells how to go on by hand.
-func (s *stage) next() {
+func (s *stage) next(of subject) {
 	s.say("The cluster stays up. Look around:")
 	s.say("")
 	s.say("  export KUBECONFIG=%s", s.kubeconfig)
-	s.say("  bin/slipway get cloneset %s -n %s -w", setName, namespace)
+	s.say("  bin/slipway get %s %s -n %s -w", of.command, of.key().Name, namespace)
 	kubectl := "kubectl"
 	if s.ours {
 		kubectl = "bin/k8s/kubectl"
 	}
 	s.say("  %s -n %s get pods -o wide", kubectl, namespace)
-	s.say("  %s -n %s patch cloneset %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s1.27\"}]'",
-		kubectl, namespace, setName, image)
+	s.say("  %s -n %s patch %s %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s1.27\"}]'",
+		kubectl, namespace, of.command+"s.apps.kruise.io", of.key().Name, image)
 	s.say("")
 	switch {
 	case s.ours:
@@ -204,7 +208,7 @@ func (s *stage) tearDown(ctx context.Context) error {
 	if s.ours {
 		return localcluster.Down(s.root, false, s.aside())
 	}
-	if err := removeSet(ctx, s.client); err != nil {
+	if err := removeSets(ctx, s.client); err != nil {
 		return err
 	}
 	if s.managed {

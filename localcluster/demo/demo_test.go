@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cli/clonesets"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -31,6 +33,7 @@ func TestMain(m *testing.M) {
 	for _, add := range []func() error{
 		func() error { return apiextensionsv1.AddToScheme(scheme.Scheme) },
 		func() error { return kruisev1alpha1.AddToScheme(scheme.Scheme) },
+		func() error { return kruisev1beta1.AddToScheme(scheme.Scheme) },
 	} {
 		if err := add(); err != nil {
 			panic(err)
@@ -44,37 +47,37 @@ func TestStopped(t *testing.T) {
 	look := stopped(func() time.Time { return at })
 	for _, step := range []struct {
 		sentence string
-		phase    clonesets.Phase
+		phase    sets.Phase
 		after    time.Duration
 		want     bool
 	}{
-		{"going on is not stopped", clonesets.Releasing, 0, false},
-		{"held up is not at once stopped", clonesets.HeldUp, 0, false},
-		{"nor a little later", clonesets.HeldUp, stillness - 1, false},
-		{"if it goes on", clonesets.Releasing, 1, false},
-		{"the time counts anew", clonesets.HeldUp, stillness, false},
-		{"until it was still for long enough", clonesets.HeldUp, stillness, true},
-		{"a complete release will not stop any more", clonesets.Complete, 0, true},
+		{"going on is not stopped", sets.Releasing, 0, false},
+		{"held up is not at once stopped", sets.HeldUp, 0, false},
+		{"nor a little later", sets.HeldUp, stillness - 1, false},
+		{"if it goes on", sets.Releasing, 1, false},
+		{"the time counts anew", sets.HeldUp, stillness, false},
+		{"until it was still for long enough", sets.HeldUp, stillness, true},
+		{"a complete release will not stop any more", sets.Complete, 0, true},
 	} {
 		at = at.Add(step.after)
-		if got := look(clonesets.View{Phase: step.phase}); got != step.want {
+		if got := look(sets.View{Phase: step.phase}); got != step.want {
 			t.Errorf("%s: stopped is %t", step.sentence, got)
 		}
 	}
 }
 
 func TestReasons(t *testing.T) {
-	pods := []clonesets.Revision{{Pods: []clonesets.Pod{{Name: "web-a", State: pod.NotReady, Why: "container app is not ready"}, {Name: "web-b"}}}}
+	pods := []sets.Revision{{Pods: []sets.Pod{{Name: "web-a", State: pod.NotReady, Why: "container app is not ready"}, {Name: "web-b"}}}}
 	for sentence, test := range map[string]struct {
-		view clonesets.View
+		view sets.View
 		want []string
 	}{
 		"the set's own condition comes first": {
-			clonesets.View{Revisions: pods, Conditions: []kruisev1alpha1.CloneSetCondition{{
-				Type: kruisev1alpha1.CloneSetConditionReady, Status: corev1.ConditionFalse, Reason: "WaitingForPods", Message: "waiting for pod web-a"}}},
+			sets.View{Revisions: pods, Conditions: []sets.Condition{{
+				Type: "Ready", Status: corev1.ConditionFalse, Reason: "WaitingForPods", Message: "waiting for pod web-a"}}},
 			[]string{"condition Ready is False, WaitingForPods:", "waiting for pod web-a"},
 		},
-		"without one the pods are asked": {clonesets.View{Revisions: pods}, []string{"pod web-a is NotReady: container app is not ready"}},
+		"without one the pods are asked": {sets.View{Revisions: pods}, []string{"pod web-a is NotReady: container app is not ready"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, reasons(test.view)); diff != "" {
@@ -92,8 +95,8 @@ func TestTheManifestIsReadWhole(t *testing.T) {
 	kinds := map[string]int{}
 	for _, o := range objects {
 		kinds[o.GetKind()]++
-		if o.GetKind() == "CustomResourceDefinition" && o.GetName() == crdName && o.GetLabels()[partOf] != "slipway" {
-			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", crdName)
+		if o.GetKind() == "CustomResourceDefinition" && slices.Contains(crds, o.GetName()) && o.GetLabels()[partOf] != "slipway" {
+			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", o.GetName())
 		}
 	}
 	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Deployment"} {
@@ -105,7 +108,7 @@ func TestTheManifestIsReadWhole(t *testing.T) {
 
 func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
 	crd := func(labels map[string]string) client.Object {
-		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName, Labels: labels}}
+		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crds[1], Labels: labels}}
 	}
 	for sentence, test := range map[string]struct {
 		there  []client.Object
@@ -125,27 +128,29 @@ func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
 }
 
 func TestResetRemovesWhatAnEarlierDemoLeft(t *testing.T) {
-	for sentence, there := range map[string][]client.Object{
-		"nothing is there":        nil,
-		"an earlier set is there": {workload(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			c := fake.NewClientBuilder().WithObjects(there...).Build()
-			if err := reset(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-			var sets kruisev1alpha1.CloneSetList
-			if err := c.List(t.Context(), &sets); err != nil || len(sets.Items) != 0 {
-				t.Errorf("%d sets are left, error %v", len(sets.Items), err)
-			}
-			if err := c.Create(t.Context(), workload()); err != nil {
-				t.Error(err)
-			}
-			set, err := setImage(t.Context(), c, "app:2")
-			if err != nil || set.Spec.Template.Spec.Containers[0].Image != "app:2" || set.ResourceVersion == "" {
-				t.Errorf("set %v, error %v after the change of the image", set, err)
-			}
-		})
+	for name, of := range subjects() {
+		for sentence, there := range map[string][]client.Object{
+			"nothing is there":        nil,
+			"an earlier set is there": {cloneSet().fresh(), statefulSet().fresh(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
+		} {
+			t.Run(name+", "+sentence, func(t *testing.T) {
+				c := fake.NewClientBuilder().WithObjects(there...).Build()
+				if err := reset(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				var left kruisev1alpha1.CloneSetList
+				if err := c.List(t.Context(), &left); err != nil || len(left.Items) != 0 {
+					t.Errorf("%d sets are left, error %v", len(left.Items), err)
+				}
+				if err := c.Create(t.Context(), of.fresh()); err != nil {
+					t.Error(err)
+				}
+				set, err := of.setImage(t.Context(), c, "app:2")
+				if err != nil || *of.image(set) != "app:2" || set.GetResourceVersion() == "" {
+					t.Errorf("set %v, error %v after the change of the image", set, err)
+				}
+			})
+		}
 	}
 }
 
@@ -170,7 +175,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: inplace") {
+	if err == nil || !strings.Contains(err.Error(), "only: inplace, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }

@@ -21,8 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// crds are the kinds that the demo uses.
+var crds = []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"}
+
 const (
-	crdName   = "clonesets.apps.kruise.io"
 	partOf    = "app.kubernetes.io/part-of"
 	fieldName = "slipway-demo" // of the field manager
 	patience  = 2 * time.Minute
@@ -76,35 +78,37 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 
 // foreignAPI refuses to work where somebody else serves the same API: two controllers of the same objects fight.
 func foreignAPI(ctx context.Context, c client.Client) error {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	err := c.Get(ctx, types.NamespacedName{Name: crdName}, crd)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("looking for %s: %w", crdName, err)
-	case crd.Labels[partOf] != "slipway":
-		return fmt.Errorf("this cluster has CloneSets of somebody else (%s is not labelled %s=slipway): the demo does not touch it", crdName, partOf)
-	default:
-		return nil
+	for _, name := range crds {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := c.Get(ctx, types.NamespacedName{Name: name}, crd)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("looking for %s: %w", name, err)
+		case crd.Labels[partOf] != "slipway":
+			return fmt.Errorf("this cluster has sets of somebody else (%s is not labelled %s=slipway): the demo does not touch it", name, partOf)
+		}
 	}
+	return nil
 }
 
 func waitServed(ctx context.Context, c client.Client) error {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
-		if err := c.Get(ctx, types.NamespacedName{Name: crdName}, crd); err != nil {
-			return false, err
-		}
-		for _, condition := range crd.Status.Conditions {
-			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-				return true, nil
+	for _, name := range crds {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
+			if err := c.Get(ctx, types.NamespacedName{Name: name}, crd); err != nil {
+				return false, err
 			}
+			for _, condition := range crd.Status.Conditions {
+				if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+					return true, nil
+				}
+			}
+			return false, nil
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until the API server serves %s: %w", name, err)
 		}
-		return false, nil
-	})
-	if err != nil {
-		return fmt.Errorf("waiting until the API server serves CloneSets: %w", err)
 	}
 	return nil
 }

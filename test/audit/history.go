@@ -172,6 +172,13 @@ func (h *History) Knows(p *corev1.Pod) bool {
 // Ever names the pods that were in a state that matches at any time in a window, sorted. The states
 // that the window began with do not count.
 func (h *History) Ever(w Window, match func(*corev1.Pod) bool) []string {
+	names := h.Order(w, match)
+	slices.Sort(names)
+	return names
+}
+
+// Order names the same pods in the order in which they first were in such a state.
+func (h *History) Order(w Window, match func(*corev1.Pod) bool) []string {
 	var names []string
 	for _, s := range h.seen {
 		inside := s.Version > w.From && (w.To == 0 || s.Version <= w.To)
@@ -179,7 +186,6 @@ func (h *History) Ever(w Window, match func(*corev1.Pod) bool) []string {
 			names = append(names, s.Name)
 		}
 	}
-	slices.Sort(names)
 	return names
 }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 )
@@ -119,7 +120,7 @@ func (c *cluster) connect() error {
 	}
 	config.UserAgent, config.QPS = benchAgent, -1
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
 		return fmt.Errorf("registering API kinds: %w", err)
 	}
 	if c.api, err = client.NewWithWatch(config, client.Options{Scheme: known}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 const (
@@ -47,7 +48,7 @@ type kind interface {
 }
 
 // kinds are the kinds that Slipway serves, by the name that --kind takes.
-var kinds = map[string]kind{"cloneset": cloneSet{}}
+var kinds = map[string]kind{"cloneset": cloneSet{}, "statefulset": statefulSet{}}
 
 // image names an image; nothing but its tag ever changes.
 func image(tag int) string { return fmt.Sprintf("registry.example/app:%d", tag) }
@@ -116,6 +117,52 @@ func (cloneSet) release(o client.Object, image string, w way, unavailable intstr
 
 func (cloneSet) settled(o client.Object) bool {
 	set := o.(*kruisev1alpha1.CloneSet)
+	want, s := ptr.Deref(set.Spec.Replicas, 1), set.Status
+	return s.ObservedGeneration >= set.Generation && s.Replicas == want && s.UpdatedReplicas == want && s.ReadyReplicas == want &&
+		s.UpdatedReadyReplicas == want && s.AvailableReplicas == want
+}
+
+// statefulSet is asked for pods that do not wait for one another: what the machine can do is measured, and not how long
+// a queue is.
+type statefulSet struct{}
+
+func (statefulSet) name() string            { return "StatefulSet" }
+func (statefulSet) controller() string      { return "statefulset" }
+func (statefulSet) list() client.ObjectList { return &kruisev1beta1.StatefulSetList{} }
+
+func (statefulSet) fresh(key client.ObjectKey, replicas int) client.Object {
+	return &kruisev1beta1.StatefulSet{
+		ObjectMeta: objectMeta(key),
+		Spec: kruisev1beta1.StatefulSetSpec{
+			Replicas: ptr.To(int32(replicas)), Selector: selector(key.Name), Template: template(key.Name),
+			PodManagementPolicy: kruisev1beta1.ParallelPodManagement,
+			UpdateStrategy: kruisev1beta1.StatefulSetUpdateStrategy{RollingUpdate: &kruisev1beta1.RollingUpdateStatefulSetStrategy{
+				PodUpdatePolicy: kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType,
+			}},
+		},
+	}
+}
+
+func (statefulSet) scale(o client.Object, replicas int) {
+	o.(*kruisev1beta1.StatefulSet).Spec.Replicas = ptr.To(int32(replicas))
+}
+
+func (statefulSet) release(o client.Object, image string, w way, unavailable intstr.IntOrString) {
+	spec := &o.(*kruisev1beta1.StatefulSet).Spec
+	spec.Template.Spec.Containers[0].Image = image
+	if spec.UpdateStrategy.RollingUpdate == nil {
+		spec.UpdateStrategy.RollingUpdate = &kruisev1beta1.RollingUpdateStatefulSetStrategy{}
+	}
+	rolling := spec.UpdateStrategy.RollingUpdate
+	rolling.MaxUnavailable = &unavailable
+	rolling.PodUpdatePolicy = kruisev1beta1.InPlaceOnlyPodUpdateStrategyType // as for CloneSets
+	if w == recreate {
+		rolling.PodUpdatePolicy = kruisev1beta1.RecreatePodUpdateStrategyType
+	}
+}
+
+func (statefulSet) settled(o client.Object) bool {
+	set := o.(*kruisev1beta1.StatefulSet)
 	want, s := ptr.Deref(set.Spec.Replicas, 1), set.Status
 	return s.ObservedGeneration >= set.Generation && s.Replicas == want && s.UpdatedReplicas == want && s.ReadyReplicas == want &&
 		s.UpdatedReadyReplicas == want && s.AvailableReplicas == want

@@ -26,10 +26,16 @@ const (
 	scenarioStartup    = "startup"
 	scenarioRest       = "rest"
 	scenarioForeign    = "foreign"
+	scenarioCrowded    = "crowded"
 
 	// Rows of the Deployment controller, all chosen by scenarioDeployment.
 	scenarioReplace10  = "replace-10"
 	scenarioReplace100 = "replace-100"
+
+	// Rows of releases among pods of other owners, all chosen by scenarioCrowded.
+	scenarioCrowdedCreate     = "crowded-create"
+	scenarioCrowdedInPlace10  = "crowded-inplace-10"
+	scenarioCrowdedRecreate10 = "crowded-recreate-10"
 )
 
 // noProgram is the value of --manager that starts none.
@@ -37,7 +43,7 @@ const noProgram = "none"
 
 var scenarioNames = []string{
 	scenarioCeiling, scenarioDeployment, scenarioCreate, scenarioInPlace100, scenarioInPlace10, scenarioRecreate10,
-	scenarioScaleDown, scenarioStartup, scenarioRest, scenarioForeign,
+	scenarioScaleDown, scenarioStartup, scenarioRest, scenarioForeign, scenarioCrowded,
 }
 
 // options are what the flags say.
@@ -108,7 +114,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"program to start as the manager; empty: bin/slipway-manager; none: the cluster has one, whose process cannot be seen from here")
 	flags.StringArrayVar(&o.managerArgs, "manager-arg", o.managerArgs, "further argument for the manager that the bench starts; may be repeated")
 
-	flags.IntVar(&o.foreignPods, "foreign-pods", o.foreignPods, "pods of other owners, for the memory that they add")
+	flags.IntVar(&o.foreignPods, "foreign-pods", o.foreignPods, "pods of other owners, for the memory that they add and for releases among them")
 	flags.IntVar(&o.restSets, "rest-sets", o.restSets, "sets that exist while nothing is asked of the manager")
 	flags.IntVar(&o.restPods, "rest-pods", o.restPods, "pods in each of these sets")
 	flags.DurationVar(&o.restFor, "rest-for", o.restFor, "how long the manager is watched at rest")

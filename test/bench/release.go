@@ -20,6 +20,8 @@ import (
 // change is a scenario that changes one workload and waits until the change has arrived.
 type change struct {
 	scenario string
+	// makes: the workload does not exist before.
+	makes    bool
 	replicas func(pods int) int
 	way      way
 	// unavailable is empty for a change that is no release.
@@ -31,17 +33,23 @@ func none(int) int     { return 0 }
 
 var (
 	releases = []change{
-		{scenario: scenarioCreate, replicas: all},
+		{scenario: scenarioCreate, makes: true, replicas: all},
 		{scenario: scenarioInPlace100, replicas: all, way: inPlace, unavailable: "100%"},
 		{scenario: scenarioInPlace10, replicas: all, way: inPlace, unavailable: "10%"},
 		{scenario: scenarioRecreate10, replicas: all, way: recreate, unavailable: "10%"},
 		{scenario: scenarioScaleDown, replicas: none},
 	}
 	replacements = []change{
-		{scenario: scenarioCreate, replicas: all},
+		{scenario: scenarioCreate, makes: true, replicas: all},
 		{scenario: scenarioReplace10, replicas: all, way: recreate, unavailable: "10%"},
 		{scenario: scenarioReplace100, replicas: all, way: recreate, unavailable: "100%"},
 		{scenario: scenarioScaleDown, replicas: none},
+	}
+	// among are the releases that are done again with pods of others in the namespace.
+	among = []change{
+		{scenario: scenarioCrowdedCreate, makes: true, replicas: all},
+		{scenario: scenarioCrowdedInPlace10, replicas: all, way: inPlace, unavailable: "10%"},
+		{scenario: scenarioCrowdedRecreate10, replicas: all, way: recreate, unavailable: "10%"},
 	}
 )
 
@@ -73,6 +81,22 @@ func (b *bench) sizedRound(ctx context.Context, pods int) error {
 		return b.startup(ctx, m, pods)
 	}
 	return nil
+}
+
+// crowdedRound measures releases in a namespace that is full of pods of another owner. They come first, so that the
+// manager's share in their coming counts for nothing.
+func (b *bench) crowdedRound(ctx context.Context, pods int) error {
+	if err := b.createForeign(ctx); err != nil {
+		return err
+	}
+	m, err := b.startManager(ctx)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, calm); err != nil {
+		return err
+	}
+	return b.changes(ctx, kinds[b.o.kind], b.subject(m), pods, among, func(string) bool { return true })
 }
 
 func (b *bench) subject(m *manager) subject {
@@ -143,7 +167,7 @@ func (b *bench) change(ctx context.Context, r *row, k kind, s subject, key clien
 
 // ask makes the workload or changes it.
 func (b *bench) ask(ctx context.Context, k kind, key client.ObjectKey, c change, pods int, image string) error {
-	if c.scenario == scenarioCreate {
+	if c.makes {
 		if err := b.cluster.api.Create(ctx, k.fresh(key, pods)); err != nil {
 			return fmt.Errorf("creating %s %s: %w", k.name(), key.Name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 func podOf(uid, image string, ready bool) corev1.Pod {
@@ -106,6 +108,15 @@ func TestSettled(t *testing.T) {
 			if got := (cloneSet{}).settled(set); got != test.want {
 				t.Errorf("CloneSet: settled %t, want %t", got, test.want)
 			}
+			ordinals := statefulSet{}.fresh(key, int(test.replicas)).(*kruisev1beta1.StatefulSet)
+			ordinals.Generation = 3
+			ordinals.Status = kruisev1beta1.StatefulSetStatus{
+				ObservedGeneration: test.clone.ObservedGeneration, Replicas: test.clone.Replicas, UpdatedReplicas: test.clone.UpdatedReplicas,
+				ReadyReplicas: test.clone.ReadyReplicas, UpdatedReadyReplicas: test.clone.UpdatedReadyReplicas, AvailableReplicas: test.clone.AvailableReplicas,
+			}
+			if got := (statefulSet{}).settled(ordinals); got != test.want {
+				t.Errorf("StatefulSet: settled %t, want %t", got, test.want)
+			}
 			d := deployment{}.fresh(key, int(test.replicas)).(*appsv1.Deployment)
 			d.Generation, d.Status = 3, test.built
 			if got := (deployment{}).settled(d); got != test.want {
@@ -136,6 +147,56 @@ func TestKindsAreAskedForTheSame(t *testing.T) {
 	deployment{}.scale(d, 0)
 	if ptr.Deref(set.Spec.Replicas, -1) != 0 || ptr.Deref(d.Spec.Replicas, -1) != 0 {
 		t.Error("a scale to 0 leaves replicas")
+	}
+}
+
+// A release of a StatefulSet is that of a CloneSet in its own words, and keeps what the API server has filled in.
+func TestStatefulSetsAreReleasedInParallel(t *testing.T) {
+	set := statefulSet{}.fresh(client.ObjectKey{Namespace: "n", Name: "x"}, 5).(*kruisev1beta1.StatefulSet)
+	set.Spec.UpdateStrategy.RollingUpdate.Partition = ptr.To[int32](0)
+	for w, want := range map[way]kruisev1beta1.PodUpdateStrategyType{
+		inPlace: kruisev1beta1.InPlaceOnlyPodUpdateStrategyType, recreate: kruisev1beta1.RecreatePodUpdateStrategyType,
+	} {
+		statefulSet{}.release(set, "new", w, intstr.FromString("10%"))
+		rolling := set.Spec.UpdateStrategy.RollingUpdate
+		if rolling.PodUpdatePolicy != want || rolling.MaxUnavailable.String() != "10%" || rolling.Partition == nil {
+			t.Errorf("released with %+v, want policy %s and 10%% unavailable", rolling, want)
+		}
+	}
+	if set.Spec.Template.Spec.Containers[0].Image != "new" || set.Spec.PodManagementPolicy != kruisev1beta1.ParallelPodManagement {
+		t.Errorf("the set has image %s and policy %s", set.Spec.Template.Spec.Containers[0].Image, set.Spec.PodManagementPolicy)
+	}
+	statefulSet{}.scale(set, 0)
+	if ptr.Deref(set.Spec.Replicas, -1) != 0 {
+		t.Error("a scale to 0 leaves replicas")
+	}
+}
+
+func TestACrowdHasARoundOfItsOwn(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		scenarios []string
+		want      []string
+		room      int
+	}{
+		"everything":           {scenarioNames, []string{"5-pods", "9-pods", "quiet", "crowded"}, 2*9 + 20000},
+		"only the crowd":       {[]string{scenarioCrowded}, []string{"crowded"}, 2*9 + 20000},
+		"only what has a size": {[]string{scenarioCreate}, []string{"5-pods", "9-pods"}, 2 * 9},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := defaultOptions()
+			o.pods, o.scenarios = []int{5, 9}, test.scenarios
+			all := rounds(o)
+			var names []string
+			for _, r := range all {
+				names = append(names, r.name)
+			}
+			if diff := cmp.Diff(test.want, names); diff != "" {
+				t.Errorf("rounds (-want +got):\n%s", diff)
+			}
+			if got := all[len(all)-1].room; got != test.room {
+				t.Errorf("room for %d pods, want %d", got, test.room)
+			}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ const settle = 2 * time.Second
 type round struct {
 	name string // for people and file names
 	room int    // how many pods the cluster must have room for
-	do   func(*bench) error
+	do   func(context.Context, *bench) error
 }
 
 // bench measures one round of one run.
@@ -69,22 +69,7 @@ func runAll(ctx context.Context, o *options, out, table io.Writer) error {
 
 // runOnce measures every scenario once.
 func runOnce(ctx context.Context, o *options, run int, repository string, r *report, out io.Writer) error {
-	var rounds []round
-	sized := slices.ContainsFunc(o.scenarios, func(name string) bool { return name != scenarioRest && name != scenarioForeign })
-	for _, pods := range o.pods {
-		if sized {
-			// Pods on their way out still have their place when their successors come.
-			rounds = append(rounds, round{fmt.Sprintf("%d-pods", pods), 2 * pods, func(b *bench) error { return b.sizedRound(ctx, pods) }})
-		}
-	}
-	if o.wants(scenarioRest, scenarioForeign) {
-		room := o.restSets * o.restPods
-		if o.wants(scenarioForeign) {
-			room += o.foreignPods
-		}
-		rounds = append(rounds, round{"quiet", room, func(b *bench) error { return b.quietRound(ctx) }})
-	}
-	for _, round := range rounds {
+	for _, round := range rounds(o) {
 		b := &bench{o: o, repository: repository, run: run, round: round, report: r, out: out}
 		b.say("run %d of %d: %s", run, o.runs, round.name)
 		err := b.inCluster(ctx)
@@ -96,6 +81,32 @@ func runOnce(ctx context.Context, o *options, run int, repository string, r *rep
 		}
 	}
 	return nil
+}
+
+// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd.
+func rounds(o *options) []round {
+	var list []round
+	sized := slices.ContainsFunc(o.scenarios, func(name string) bool {
+		return name != scenarioRest && name != scenarioForeign && name != scenarioCrowded
+	})
+	for _, pods := range o.pods {
+		if sized {
+			// Pods on their way out still have their place when their successors come.
+			list = append(list, round{fmt.Sprintf("%d-pods", pods), 2 * pods, func(ctx context.Context, b *bench) error { return b.sizedRound(ctx, pods) }})
+		}
+	}
+	if o.wants(scenarioRest, scenarioForeign) {
+		room := o.restSets * o.restPods
+		if o.wants(scenarioForeign) {
+			room += o.foreignPods
+		}
+		list = append(list, round{"quiet", room, func(ctx context.Context, b *bench) error { return b.quietRound(ctx) }})
+	}
+	if o.wants(scenarioCrowded) {
+		pods := slices.Max(o.pods) // the most, since a crowd takes long to make
+		list = append(list, round{"crowded", 2*pods + o.foreignPods, func(ctx context.Context, b *bench) error { return b.crowdedRound(ctx, pods) }})
+	}
+	return list
 }
 
 // inCluster opens the cluster, makes a namespace, measures, and takes everything away again.
@@ -128,7 +139,7 @@ func (b *bench) inCluster(ctx context.Context) (err error) {
 	if err := b.awaitServiceAccount(ctx); err != nil {
 		return err
 	}
-	return errors.Join(b.round.do(b), b.stopManager())
+	return errors.Join(b.round.do(ctx, b), b.stopManager())
 }
 
 // removeNamespace clears a cluster that goes on; one of the bench's own just ends. It works also after an interruption.

@@ -69,6 +69,7 @@ func render(out io.Writer, r *report) error {
 		{"Releases", []string{
 			scenarioCreate, scenarioInPlace100, scenarioInPlace10, scenarioRecreate10, scenarioReplace10, scenarioReplace100, scenarioScaleDown,
 		}, releaseColumns},
+		{"Releases among pods of other owners", []string{scenarioCrowdedCreate, scenarioCrowdedInPlace10, scenarioCrowdedRecreate10}, releaseColumns},
 		{"Start on existing pods", []string{scenarioStartup}, startColumns},
 		{"At rest", []string{scenarioRest}, restColumns},
 		{"Memory for pods of other owners", []string{scenarioForeign}, foreignColumns},

@@ -25,17 +25,28 @@ var (
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestProofsExist takes every test, and every sentence of a table, that the reference names as proof, and looks it up in the source.
+// TestProofsExist takes every test, and every sentence of a table, that a page of the reference names as proof, and looks it up in
+// the source.
 func TestProofsExist(t *testing.T) {
-	_, section, found := strings.Cut(read(t, filepath.Join(root, "docs/spec/cloneset.md")), "\n## What proves it\n")
+	pages := glob(t, "docs/spec/*.md")
+	if len(pages) < 2 {
+		t.Fatalf("the reference has only the pages %v", pages)
+	}
+	words := map[string]map[string]bool{}
+	for _, page := range pages {
+		t.Run(filepath.Base(page), func(t *testing.T) { lookUp(t, words, page) })
+	}
+}
+
+func lookUp(t *testing.T, words map[string]map[string]bool, page string) {
+	_, section, found := strings.Cut(read(t, page), "\n## What proves it\n")
 	proofs := proof.FindAllStringSubmatch(section, -1)
 	if !found || len(proofs) < 20 {
-		t.Fatalf("the reference names %d proofs; is the section gone?", len(proofs))
+		t.Fatalf("the page names %d proofs; is the section gone?", len(proofs))
 	}
 	if tests, mentioned := len(proofs), strings.Count(section, ".Test"); tests != mentioned {
 		t.Errorf("%d proofs could be read, but %d are named", tests, mentioned)
 	}
-	words := map[string]map[string]bool{}
 	for _, p := range proofs {
 		if words[p[1]] == nil {
 			words[p[1]] = wordsOf(t, p[1])

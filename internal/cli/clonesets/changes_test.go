@@ -9,17 +9,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/test/builders"
 )
 
 func TestChanges(t *testing.T) {
-	view := func(w *world) *View {
+	view := func(w *world) *sets.View {
 		v := NewView(w.counted().Snapshot, now())
 		return &v
 	}
 	released := func() *world { return newWorld(t, 2).pods("one", 2) }
 	for sentence, test := range map[string]struct {
-		before *View
+		before *sets.View
 		now    *world
 		want   []string
 	}{
@@ -74,7 +75,7 @@ func TestChanges(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Changes(test.before, *view(test.now))); diff != "" {
+			if diff := cmp.Diff(test.want, sets.Changes(test.before, *view(test.now))); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})
@@ -84,44 +85,36 @@ func TestChanges(t *testing.T) {
 func TestPhase(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		change func(*world)
-		want   Phase
+		want   sets.Phase
 	}{
-		"all there, updated and available is complete": {func(*world) {}, Complete},
+		"all there, updated and available is complete": {func(*world) {}, sets.Complete},
 		"a newer spec than the controller has seen is not": {
-			func(w *world) { w.Set.Generation = 2 }, Unseen},
+			func(w *world) { w.Set.Generation = 2 }, sets.Unseen},
 		"a status that lags behind the pods is not": {
-			func(w *world) { w.Set.Status.AvailableReplicas = 1 }, Recovering},
+			func(w *world) { w.Set.Status.AvailableReplicas = 1 }, sets.Recovering},
 		"a deleted set is being deleted whatever else holds": {
-			func(w *world) { w.Set.DeletionTimestamp = &w.Set.CreationTimestamp }, Deleting},
-		"a pod that is missing means scaling": {func(w *world) { w.Pods = w.Pods[:1] }, Scaling},
+			func(w *world) { w.Set.DeletionTimestamp = &w.Set.CreationTimestamp }, sets.Deleting},
+		"a pod that is missing means scaling": {func(w *world) { w.Pods = w.Pods[:1] }, sets.Scaling},
 		"a strategy that cannot be read is a failure": {
-			func(w *world) { w.Set.Spec.UpdateStrategy.MaxUnavailable.StrVal = "many" }, Failed},
+			func(w *world) { w.Set.Spec.UpdateStrategy.MaxUnavailable.StrVal = "many" }, sets.Failed},
 		"pods on an older revision mean releasing": {
-			func(w *world) { w.Set.Status.UpdateRevision = "web-two" }, Releasing},
+			func(w *world) { w.Set.Status.UpdateRevision = "web-two" }, sets.Releasing},
 		"a controller that has given up means a failure, even if all pods are there": {
 			func(w *world) {
 				cond(w, kruisev1alpha1.CloneSetConditionStalled, corev1.ConditionTrue, "UpdateRefused", "no")
-			}, Failed},
+			}, sets.Failed},
 		"or paused": {func(w *world) {
 			w.Set.Status.UpdateRevision = "web-two"
 			w.Set.Spec.UpdateStrategy.Paused = true
-		}, Paused},
+		}, sets.Paused},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t, 2).pods("one", 2).counted()
 			test.change(w)
 			v := NewView(w.Snapshot, now())
-			if v.Phase != test.want || v.Settled() != (test.want == Complete) {
+			if v.Phase != test.want || v.Settled() != (test.want == sets.Complete) {
 				t.Errorf("phase %s (settled %t), want %s: %s", v.Phase, v.Settled(), test.want, v.Headline)
 			}
 		})
-	}
-}
-
-func TestEveryPhaseHasAWordAndAMark(t *testing.T) {
-	for p := Unseen; p <= Complete; p++ {
-		if p.String() == "Unknown" || p.mark() == 0 {
-			t.Errorf("phase %d: word %q, mark %d", p, p, p.mark())
-		}
 	}
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clonesets shows CloneSets to people: one set with its revisions and pods as a tree, many
-// as a table, and what changed between two looks as lines.
+// Package clonesets says what people see of CloneSets: what their fields and conditions mean in a view of package sets.
 //
-// NewView and everything made from a View is pure; Watch is the part that reads from a cluster.
+// It is pure. How a view is laid out, and how a set is read and followed, is not known in here.
 package clonesets

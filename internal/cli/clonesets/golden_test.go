@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
@@ -162,14 +163,14 @@ func TestDocumentGolden(t *testing.T) {
 }
 
 func TestTableGolden(t *testing.T) {
-	var sets []*kruisev1alpha1.CloneSet
+	var views []sets.View
 	for name, w := range scenes(t) {
 		set := w.counted().Set
 		set.Name = name
-		sets = append(sets, set)
+		views = append(views, NewSummary(set, now()))
 	}
-	columns, rows := Table(sets, false, false, now())
+	columns, rows := sets.Table(views, false, false)
 	golden(t, "table", tree.Table(columns, rows, tree.Options{}))
-	columns, rows = Table(sets, true, true, now())
+	columns, rows = sets.Table(views, true, true)
 	golden(t, "table-wide", tree.Table(columns, rows, tree.Options{}))
 }

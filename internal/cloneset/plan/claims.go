@@ -280,6 +280,27 @@ func (p *pass) mend() {
 	}
 }
 
+// lostClaim names a claim of ours that a pod needs before it can come to a node, that is gone, and that mend cannot make
+// again because its template is gone too. Empty when there is none, and for a pod whose successor would be refused for
+// want of the same volume.
+func (p *pass) lostClaim(waiting *corev1.Pod) string {
+	if waiting.Spec.NodeName != "" {
+		return ""
+	}
+	for i := range waiting.Spec.Volumes {
+		v := &waiting.Spec.Volumes[i]
+		ours := v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == v.Name+"-"+waiting.Name
+		if !ours || p.holdings().claims[v.PersistentVolumeClaim.ClaimName] != nil {
+			continue
+		}
+		made := slices.ContainsFunc(p.world.Set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool { return t.Name == v.Name })
+		if _, lacking := claim.Lacking(&waiting.Spec, slices.DeleteFunc(slices.Clone(waiting.Spec.Volumes), func(other corev1.Volume) bool { return other.Name == v.Name })); !made && lacking == "" {
+			return v.PersistentVolumeClaim.ClaimName
+		}
+	}
+	return ""
+}
+
 // keepsClaims tells whether a finished pod is in the way of a new one that takes its claims over, or keeps
 // its claims from being deleted.
 func (p *pass) keepsClaims(finished *corev1.Pod) bool {

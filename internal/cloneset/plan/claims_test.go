@@ -48,6 +48,11 @@ func owns(templates ...string) func(*builders.PodBuilder) {
 	})
 }
 
+// waiting is a pod without a node.
+func waiting(b *builders.PodBuilder) {
+	b.Unscheduled("claim not found").Condition(kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionTrue, "", builders.Epoch())
+}
+
 func doomed(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }
 
 func aged(d time.Duration) func(*corev1.PersistentVolumeClaim) {
@@ -204,11 +209,20 @@ func TestClaims(t *testing.T) {
 			scene: sceneOf(inPlace(1).Claim("other"), v1).pod("a", 0, owns("data")).claim("data", "a"),
 		},
 		"a claim that was deleted before its pod came to a node is created anew": {
-			scene: sceneOf(data(1), v1).pod("a", 0, owns("data"), func(b *builders.PodBuilder) { b.Unscheduled("claim not found") },
-				func(b *builders.PodBuilder) {
-					b.Condition(kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionTrue, "", builders.Epoch())
-				}),
+			scene: sceneOf(data(1), v1).pod("a", 0, owns("data"), waiting),
 			want: []string{"CreateClaim data-web-fresh for web-fresh"},
+		},
+		"a pod that waits for a claim which nobody can make again, because its template is gone, is replaced": {
+			scene: sceneOf(inPlace(1), v1).pod("a", 0, owns("data"), waiting),
+			want:  []string{"DeletePod web-a Recreate"},
+		},
+		"one that runs without it is left alone": {
+			scene: sceneOf(inPlace(1), v1).pod("a", 0, owns("data")),
+		},
+		"and one whose successor would be refused for want of the same volume": {
+			scene: sceneOf(inPlace(1), v1).pod("a", 0, owns("data"), waiting, with(func(p *corev1.Pod) {
+				p.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+			})),
 		},
 		"names of pods that are gone leave podsToDelete": {
 			scene: sceneOf(inPlace(1).PodsToDelete("web-a", "web-gone"), v1).pod("a", 0, func(b *builders.PodBuilder) { b.Lifecycle(kruisev1alpha1.LifecyclePreparingDelete) }).

@@ -31,6 +31,7 @@ func (p *pass) scale() bool {
 	case p.revoke(s.Revoke):
 	case p.add(s):
 	case p.deletePrepared():
+	case p.replaceHopeless():
 	case p.deleteChosen(s):
 	case p.scaleIn(s):
 	default:
@@ -75,6 +76,17 @@ func (p *pass) deletePrepared() bool {
 		p.delete(doomed, step.ScaleIn, "it was prepared for its deletion and nothing holds it any more")
 	}
 	return len(prepared) > 0
+}
+
+// replaceHopeless replaces pods that can never come to a node.
+func (p *pass) replaceHopeless() (some bool) {
+	for _, m := range p.plan.Members {
+		if name := p.lostClaim(m.Pod); name != "" && !m.PreparingDelete() {
+			p.delete(m.Pod, step.Recreate, fmt.Sprintf("its claim %s is gone, and no template makes it any more", name))
+			some = true
+		}
+	}
+	return some
 }
 
 func (p *pass) deleteChosen(s budget.Scaling) bool {

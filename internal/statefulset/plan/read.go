@@ -35,7 +35,7 @@ func (p *pass) read() error {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)
 	}
 	p.ordered = spec.PodManagementPolicy != kruisev1beta1.ParallelPodManagement
-	if p.plan.Limits, err = limitsOf(p.world.Set); err != nil {
+	if p.plan.Limits, err = LimitsOf(p.world.Set); err != nil {
 		return err
 	}
 	if u := rolling(p.world.Set).UnorderedUpdate; u != nil {
@@ -47,9 +47,9 @@ func (p *pass) read() error {
 	return err
 }
 
-// limitsOf are the numbers of a spec. Percentages are of the replicas and round down, but to no less than 1. Where
+// LimitsOf are the numbers of a spec. Percentages are of the replicas and round down, but to no less than 1. Where
 // pods are ordered, one at a time is updated and creations wait for one another anyway.
-func limitsOf(set *kruisev1beta1.StatefulSet) (budget.Limits, error) {
+func LimitsOf(set *kruisev1beta1.StatefulSet) (budget.Limits, error) {
 	replicas, r := max(0, int(ptr.Deref(set.Spec.Replicas, 1))), rolling(set)
 	limits := budget.Limits{Replicas: replicas, Unavailable: 1}
 	if updates(set) {

@@ -24,15 +24,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
 const namespace = "slipway-system"
 
-var cluster *rest.Config
+var (
+	cluster *rest.Config
+	// binaries is the folder that kubectl is in.
+	binaries string
+)
 
 func TestMain(m *testing.M) {
-	os.Exit(plane.Run(m, func(config *rest.Config) { cluster = config }))
+	os.Exit(plane.RunWithStore(m, func(p *plane.Plane) { cluster, binaries = p.Config, p.Binaries }))
 }
 
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
@@ -237,7 +242,7 @@ func root(t *testing.T) string {
 func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}

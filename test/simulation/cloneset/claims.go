@@ -93,19 +93,6 @@ func (s *scene) trims(before, after *kruisev1alpha1.CloneSet) error {
 	return nil
 }
 
-// irreparable: a manager that began with an old view has counted on a claim that was gone, and the template is gone by which it could be
-// made again.
-func (s *simulation) irreparable(pod *corev1.Pod) bool {
-	for _, name := range world.Mounts(pod) {
-		template, _, _ := strings.Cut(name, "-")
-		known := slices.ContainsFunc(s.set().Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool { return t.Name == template })
-		if known && s.Server.Get(api.Claims, types.NamespacedName{Namespace: pod.Namespace, Name: name}) == nil {
-			return false
-		}
-	}
-	return s.Manager.Starts > 1 && pod.Spec.NodeName == ""
-}
-
 // claimsConverged compares claims with what the set asks for.
 func (s *simulation) claimsConverged(m *scene) error {
 	ids := map[string]string{}
@@ -115,7 +102,7 @@ func (s *simulation) claimsConverged(m *scene) error {
 			continue
 		}
 		living[pod.Name] = true
-		if !s.HasVolumes(pod) && !s.irreparable(pod) {
+		if !s.HasVolumes(pod) {
 			return fmt.Errorf("pod %s lacks a claim", pod.Name)
 		}
 		id := pod.Labels[kruisev1alpha1.LabelInstanceID]

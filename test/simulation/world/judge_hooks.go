@@ -5,6 +5,7 @@ package world
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -38,7 +39,9 @@ func (s *Scene) HeldFromDeletion(pod *corev1.Pod) error {
 // heldFromUpdate: a pod whose update has begun already goes on, also when its hook came later.
 func (s *Scene) heldFromUpdate(pod *corev1.Pod) error {
 	state, h := StateOf(pod), s.Hooks.InPlaceUpdate
-	if state == kruisev1alpha1.LifecycleUpdating || pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" {
+	begun := state == kruisev1alpha1.LifecycleUpdating || pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" ||
+		strings.Contains(pod.Annotations[kruisev1alpha1.AnnotationInPlaceState], `"nextContainer`)
+	if begun {
 		return nil
 	}
 	if Blocks(h, pod) {

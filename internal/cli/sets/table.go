@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clonesets
+package sets
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
 )
 
 // Table lays many sets out as a table, by namespace and name. Namespaces adds their column, wide adds
 // strategy, revision and images.
-func Table(sets []*kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Time) ([]tree.Column, []tree.Node) {
+func Table(views []View, namespaces, wide bool) ([]tree.Column, []tree.Node) {
 	columns := []tree.Column{
 		{Title: "NAME"}, {Title: "DESIRED", Drop: 3}, {Title: "UPDATED", Drop: 2}, {Title: "READY", Drop: 2},
 		{Title: "AVAILABLE", Drop: 1}, {Title: "AGE", Drop: 4},
@@ -26,18 +24,17 @@ func Table(sets []*kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Time
 	if namespaces {
 		columns = slices.Insert(columns, 0, tree.Column{Title: "NAMESPACE"})
 	}
-	sorted := slices.SortedFunc(slices.Values(sets), func(a, b *kruisev1alpha1.CloneSet) int {
+	sorted := slices.SortedFunc(slices.Values(views), func(a, b View) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	rows := make([]tree.Node, 0, len(sorted))
-	for _, set := range sorted {
-		rows = append(rows, summaryRow(set, namespaces, wide, now))
+	for _, v := range sorted {
+		rows = append(rows, v.row(namespaces, wide))
 	}
 	return columns, rows
 }
 
-func summaryRow(set *kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Time) tree.Node {
-	v := NewSummary(set, now)
+func (v View) row(namespaces, wide bool) tree.Node {
 	mark := v.Phase.mark()
 	cells := []tree.Span{
 		{Text: v.Name}, {Text: fmt.Sprint(v.Desired)}, {Text: fmt.Sprint(v.Updated)}, {Text: fmt.Sprint(v.Ready)},
@@ -47,8 +44,8 @@ func summaryRow(set *kruisev1alpha1.CloneSet, namespaces, wide bool, now time.Ti
 		cells = slices.Insert(cells, 0, tree.Span{Text: v.Namespace})
 	}
 	if wide {
-		cells = append(cells, tree.Span{Text: v.strategy()}, tree.Span{Text: orDash(set.Status.UpdateRevision)},
-			tree.Span{Text: join(images(set.Spec.Template.Spec.Containers))})
+		cells = append(cells, tree.Span{Text: v.Strategy}, tree.Span{Text: orDash(v.UpdateRevision)},
+			tree.Span{Text: join(v.Images)})
 	}
 	return tree.Node{Mark: mark, Cells: append(cells, tree.Span{Text: v.Headline, Tone: tone(mark)})}
 }

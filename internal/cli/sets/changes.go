@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clonesets
+package sets
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/pod"
 )
@@ -53,10 +51,10 @@ func Changes(before *View, now View) []string {
 func newTrouble(before *View, now View) []string {
 	var lines []string
 	for _, c := range now.Conditions {
-		known := before != nil && slices.ContainsFunc(before.Conditions, func(old kruisev1alpha1.CloneSetCondition) bool {
+		known := before != nil && slices.ContainsFunc(before.Conditions, func(old Condition) bool {
 			return old.Type == c.Type && old.Status == c.Status && old.Message == c.Message
 		})
-		if trouble(c) && !known && c.Message != now.Headline {
+		if c.Trouble && !known && c.Message != now.Headline {
 			lines = append(lines, fmt.Sprintf("%s/%s condition %s is %s: %s", now.Namespace, now.Name, c.Type, c.Status, orDash(c.Message)))
 		}
 	}
@@ -128,11 +126,10 @@ func (v View) podsByName() map[string]located {
 
 // News tells, for many sets, whose headline is new since the last call with the same memory, which
 // it keeps up to date.
-func News(told map[string]string, sets []*kruisev1alpha1.CloneSet, now time.Time) []string {
+func News(told map[string]string, views []View) []string {
 	var lines []string
 	seen := map[string]bool{}
-	for _, set := range sets {
-		v := NewSummary(set, now)
+	for _, v := range views {
 		key := v.Namespace + "/" + v.Name
 		seen[key] = true
 		if told[key] != v.Headline {

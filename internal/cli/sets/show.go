@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clonesets
+package sets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,8 +17,13 @@ import (
 // FoldAfter is how many pods of one revision are shown before those that are available are only counted.
 const FoldAfter = 20
 
-// ErrGone says that the set that was followed has been deleted.
-var ErrGone = errors.New("the CloneSet has been deleted")
+// Source is a set that is followed.
+type Source interface {
+	// View is the newest look at it. The error is ErrGone.
+	View(now time.Time) (View, error)
+	// Err is what keeps the source from following at the moment.
+	Err() error
+}
 
 // Show says where and how a set is shown.
 type Show struct {
@@ -35,14 +39,14 @@ type Show struct {
 
 // Follow shows a set that is watched until enough, which may be nil, says so of what was just shown, and
 // returns that view. Otherwise it ends with the context's error, or with ErrGone when the set is deleted.
-func (s Show) Follow(ctx context.Context, w *Watch, changed feed.Signal, enough func(View) bool) (View, error) {
+func (s Show) Follow(ctx context.Context, w Source, changed feed.Signal, enough func(View) bool) (View, error) {
 	shown := s.Since
 	err := live.Show(ctx, s.Terminal, s.Clock, changed, func(now time.Time) (live.Frame, bool, error) {
-		snapshot, found := w.Snapshot()
-		if !found {
-			return live.Frame{}, false, ErrGone
+		view, err := w.View(now)
+		if err != nil {
+			return live.Frame{}, false, err
 		}
-		before, view := shown, NewView(snapshot, now)
+		before := shown
 		shown = &view
 		return s.frame(before, view, w.Err()), enough != nil && enough(view), nil
 	})

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clonesets
+package sets
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/pod"
 )
@@ -20,11 +19,11 @@ import (
 func (v View) Document(wide bool) tree.Document {
 	doc := tree.Document{
 		Mark: v.Phase.mark(),
-		Head: []tree.Span{{Text: "CloneSet " + v.Namespace + "/" + v.Name, Tone: tree.Strong}, {Text: "  " + v.Headline, Tone: tone(v.Phase.mark())}},
-		Facts: append([]tree.Fact{
+		Head: []tree.Span{{Text: v.Kind + " " + v.Namespace + "/" + v.Name, Tone: tree.Strong}, {Text: "  " + v.Headline, Tone: tone(v.Phase.mark())}},
+		Facts: slices.Concat([]tree.Fact{
 			{Name: "pods", Value: v.numbers()},
-			{Name: "strategy", Value: []tree.Span{{Text: v.strategy()}}},
-		}, v.conditions()...),
+			{Name: "strategy", Value: []tree.Span{{Text: v.Strategy}}},
+		}, v.facts(), v.conditions()),
 		Columns: []tree.Column{
 			{Title: "POD"}, {Title: "STATE", Min: 11}, {Title: "READY", Drop: 1}, {Title: "RESTARTS", Drop: 2},
 			{Title: "AGE", Min: 4, Drop: 3}, {Title: "IP", Drop: 4}, {Title: "NODE", Drop: 5},
@@ -36,6 +35,9 @@ func (v View) Document(wide bool) tree.Document {
 	doc.Columns = append(doc.Columns, tree.Column{Title: "WHY"})
 	for _, r := range v.Revisions {
 		doc.Nodes = append(doc.Nodes, r.node(wide))
+	}
+	for _, g := range v.Others {
+		doc.Nodes = append(doc.Nodes, g.node())
 	}
 	return doc
 }
@@ -49,31 +51,16 @@ func (v View) numbers() []tree.Span {
 	return append(spans, available)
 }
 
-func (v View) strategy() string {
-	kind := string(v.Strategy.Type)
-	if kind == "" {
-		kind = string(kruisev1alpha1.ReCreateCloneSetUpdateStrategyType)
+func (v View) facts() []tree.Fact {
+	facts := make([]tree.Fact, 0, len(v.Facts))
+	for _, f := range v.Facts {
+		facts = append(facts, tree.Fact{Name: f.Name, Value: []tree.Span{{Text: f.Text, Tone: attention(f.Alert)}}})
 	}
-	parts := []string{kind}
-	if v.LimitsErr == nil {
-		parts = append(parts,
-			"at most "+limit(v.Limits.Unavailable, v.Strategy.MaxUnavailable)+" unavailable",
-			"partition "+limit(v.Limits.Partition, v.Strategy.Partition))
-		if v.Limits.Surge > 0 {
-			parts = append(parts, "surge "+limit(v.Limits.Surge, v.Strategy.MaxSurge))
-		}
-	}
-	if v.MinReady > 0 {
-		parts = append(parts, "available after "+seconds(v.MinReady))
-	}
-	if v.Strategy.Paused {
-		parts = append(parts, "paused")
-	}
-	return strings.Join(parts, ", ")
+	return facts
 }
 
-// limit shows the number that a percentage comes to.
-func limit(n int, written *intstr.IntOrString) string {
+// Limit is a number of pods as people see it, with the percentage that it comes from, if it was written as one.
+func Limit(n int, written *intstr.IntOrString) string {
 	if written != nil && written.Type == intstr.String {
 		return fmt.Sprintf("%d (%s)", n, written.StrVal)
 	}
@@ -84,46 +71,20 @@ func limit(n int, written *intstr.IntOrString) string {
 func (v View) conditions() []tree.Fact {
 	var facts []tree.Fact
 	for _, c := range v.Conditions {
-		if quiet(c) {
+		if c.Quiet {
 			continue
 		}
 		fact := tree.Span{Text: strings.Trim(c.Reason+": "+c.Message, ": ")}
-		if trouble(c) {
+		if c.Trouble {
 			fact.Tone = tree.Wrong
 		}
-		name := string(c.Type)
-		if c.Type == kruisev1alpha1.CloneSetConditionReady {
+		name := c.Type
+		if name == conditionReady {
 			name = "not ready"
 		}
 		facts = append(facts, tree.Fact{Name: name, Value: []tree.Span{fact}})
 	}
 	return facts
-}
-
-// quiet conditions say nothing that the rest of the view does not say.
-func quiet(c kruisev1alpha1.CloneSetCondition) bool {
-	switch c.Type {
-	case kruisev1alpha1.CloneSetConditionReady:
-		return c.Status == corev1.ConditionTrue
-	case kruisev1alpha1.CloneSetConditionStalled, kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
-		return c.Status != corev1.ConditionTrue
-	case kruisev1alpha1.CloneSetConditionProgressing:
-		return c.Status == corev1.ConditionTrue && c.Reason == kruisev1alpha1.ReasonCloneSetAvailable
-	default:
-		return c.Message == ""
-	}
-}
-
-// trouble conditions need a person.
-func trouble(c kruisev1alpha1.CloneSetCondition) bool {
-	switch c.Type {
-	case kruisev1alpha1.CloneSetConditionStalled, kruisev1alpha1.CloneSetConditionFailedScale, kruisev1alpha1.CloneSetConditionFailedUpdate:
-		return c.Status == corev1.ConditionTrue
-	case kruisev1alpha1.CloneSetConditionProgressing:
-		return c.Status == corev1.ConditionFalse
-	default:
-		return false
-	}
 }
 
 func (r Revision) title() string {
@@ -174,8 +135,37 @@ func (p Pod) node(wide bool) tree.Node {
 	if wide {
 		cells = append(cells, tree.Span{Text: join(p.Images)})
 	}
-	cells = append(cells, tree.Span{Text: p.Why, Tone: tone(mark)})
-	return tree.Node{Mark: mark, Cells: cells, Quiet: p.available, Class: strings.ToLower(p.State.String())}
+	cells = append(cells, tree.Span{Text: strings.Join(slices.DeleteFunc([]string{p.Note, p.Why}, isEmpty), "; "), Tone: tone(mark)})
+	return tree.Node{
+		Mark: mark, Cells: cells, Quiet: p.available && p.Note == "", Class: strings.ToLower(p.State.String()), Children: nodes(p.Lines),
+	}
+}
+
+func isEmpty(text string) bool { return text == "" }
+
+func (g Group) node() tree.Node {
+	node := tree.Node{Heading: []tree.Span{{Text: g.Title, Tone: tree.Strong}}}
+	for _, r := range g.Rows {
+		node.Children = append(node.Children, tree.Node{
+			Mark: tree.Waiting, Cells: []tree.Span{{Text: r.Name}, {Text: r.State, Tone: tree.Alert}}, Class: strings.ToLower(r.State), Children: nodes(r.Lines),
+		})
+	}
+	return node
+}
+
+func nodes(lines []Line) []tree.Node {
+	var below []tree.Node
+	for _, l := range lines {
+		below = append(below, tree.Node{Heading: []tree.Span{{Text: l.Text, Tone: attention(l.Alert)}}})
+	}
+	return below
+}
+
+func attention(alert bool) tree.Tone {
+	if alert {
+		return tree.Alert
+	}
+	return tree.Plain
 }
 
 func (p Pod) mark() tree.Mark {
@@ -217,8 +207,8 @@ func age(d time.Duration) string {
 	return duration.HumanDuration(max(d, 0))
 }
 
-// seconds is a wait in whole seconds, rounded up: it is not over before it is over.
-func seconds(d time.Duration) string {
+// Seconds is a wait in whole seconds, rounded up: it is not over before it is over.
+func Seconds(d time.Duration) string {
 	return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
 }
 

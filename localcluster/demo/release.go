@@ -6,16 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
-	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/test/audit"
 )
 
@@ -29,58 +27,61 @@ const (
 // release is the scenario's state.
 type release struct {
 	*stage
-	watch   *clonesets.Watch
+	subject
+	watch   followed
 	changed feed.Signal
 	witness *witness
-	set     *kruisev1alpha1.CloneSet
-	shown   *clonesets.View
+	set     client.Object
+	shown   *sets.View
 	broken  []string
 	// released are the resourceVersions of the set right after each change of its image.
 	released []string
 }
 
 // inPlace releases a good image, then a broken one, then rolls forward.
-func inPlace(ctx context.Context, s *stage) ([]string, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends the watches
-	defer cancel()
-	r := &release{stage: s, changed: feed.NewSignal()}
-	if err := r.create(ctx); err != nil {
-		return nil, err
-	}
+func inPlace(of subject) play {
+	return func(ctx context.Context, s *stage) ([]string, error) {
+		ctx, cancel := context.WithCancel(ctx) // ends the watches
+		defer cancel()
+		r := &release{stage: s, subject: of, changed: feed.NewSignal()}
+		if err := r.create(ctx); err != nil {
+			return nil, err
+		}
 
-	s.begin("A new image, %s1.28: in place, so that every pod keeps its UID and its IP", image)
-	if err := r.good(ctx, image+"1.28"); err != nil {
-		return nil, err
+		s.begin("A new image, %s1.28: in place, so that every pod keeps its UID and its IP%s", image, of.told.good)
+		if err := r.good(ctx, image+"1.28"); err != nil {
+			return nil, err
+		}
+		first := r.released[0]
+		s.begin("A broken image, %sbroken: it never becomes ready, so the release has to stop by itself", image)
+		if err := r.bad(ctx, image+"broken"); err != nil {
+			return nil, err
+		}
+		s.begin("Roll forward to %s1.29: a newer image takes over at once, the broken pods first%s", image, of.told.fix)
+		if err := r.good(ctx, image+"1.29"); err != nil {
+			return nil, err
+		}
+		err := r.judgeWhole(ctx, first)
+		return r.broken, err
 	}
-	first := r.released[0]
-	s.begin("A broken image, %sbroken: it never becomes ready, so the release has to stop by itself", image)
-	if err := r.bad(ctx, image+"broken"); err != nil {
-		return nil, err
-	}
-	s.begin("Roll forward to %s1.29: a newer image takes over at once, the broken pods first", image)
-	if err := r.good(ctx, image+"1.29"); err != nil {
-		return nil, err
-	}
-	err := r.judgeWhole(ctx, first)
-	return r.broken, err
 }
 
 func (r *release) create(ctx context.Context) (err error) {
-	r.begin("A CloneSet of %d pods, of which %d (25%%) may be unavailable at a time", replicas, allowance)
+	r.begin("%s", r.told.create)
 	if err := reset(ctx, r.client); err != nil {
 		return err
 	}
 	if r.witness, err = newWitness(r.audit); err != nil {
 		return err
 	}
-	r.set = workload()
+	r.set = r.fresh()
 	if err := r.client.Create(ctx, r.set); err != nil {
-		return fmt.Errorf("creating CloneSet %s: %w", key(), err)
+		return fmt.Errorf("creating %s %s: %w", r.kind, r.key(), err)
 	}
-	if r.watch, err = clonesets.Follow(ctx, r.client, key(), r.changed, r.witness.see); err != nil {
+	if r.watch, err = r.watched(ctx, r.client, r.key(), r.changed, r.witness.see); err != nil {
 		return err
 	}
-	if _, err = r.follow(ctx, releaseTime, clonesets.View.Settled); err != nil {
+	if _, err = r.follow(ctx, releaseTime, sets.View.Settled); err != nil {
 		return fmt.Errorf("waiting for the first pods: %w", err)
 	}
 	history, err := r.testify(ctx)
@@ -96,13 +97,13 @@ func (r *release) create(ctx context.Context) (err error) {
 }
 
 // follow shows the set until enough says so of a view that is not older than the spec last written.
-func (r *release) follow(ctx context.Context, limit time.Duration, enough func(clonesets.View) bool) (clonesets.View, error) {
+func (r *release) follow(ctx context.Context, limit time.Duration, enough func(sets.View) bool) (sets.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r.space()
-	show := clonesets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: clonesets.FoldAfter, Since: r.shown}
-	view, err := show.Follow(ctx, r.watch, r.changed, func(v clonesets.View) bool {
-		return v.Generation >= r.set.Generation && enough(v)
+	show := sets.Show{Terminal: r.terminal, Clock: r.clock(), Fold: sets.FoldAfter, Since: r.shown}
+	view, err := show.Follow(ctx, r.watch, r.changed, func(v sets.View) bool {
+		return v.Generation >= r.set.GetGeneration() && enough(v)
 	})
 	r.space()
 	r.shown = &view
@@ -112,7 +113,7 @@ func (r *release) follow(ctx context.Context, limit time.Duration, enough func(c
 // good releases an image that works, to its end.
 func (r *release) good(ctx context.Context, image string) error {
 	e, err := r.release(ctx, image, func(ctx context.Context) error {
-		view, err := r.follow(ctx, releaseTime, clonesets.View.Settled)
+		view, err := r.follow(ctx, releaseTime, sets.View.Settled)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("the release is not complete after %s: %s", releaseTime, view.Headline)
 		}
@@ -121,15 +122,13 @@ func (r *release) good(ctx context.Context, image string) error {
 	if err != nil {
 		return err
 	}
-	a := newAccount(e, replicas, allowance, image)
-	r.lines(a.Lines())
-	r.broken = append(r.broken, a.Broken(replicas)...)
+	r.account(e, image, r.replicas)
 	return nil
 }
 
 // bad releases an image that does not work, until the release has stopped.
 func (r *release) bad(ctx context.Context, image string) error {
-	var held clonesets.View
+	var held sets.View
 	e, err := r.release(ctx, image, func(ctx context.Context) (err error) {
 		held, err = r.follow(ctx, releaseTime, stopped(time.Now))
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -142,25 +141,31 @@ func (r *release) bad(ctx context.Context, image string) error {
 	}
 	touched := e.history.Ever(e.window, func(p *corev1.Pod) bool { return runs(p, image) })
 	r.say("It stopped: %d of %d pods got the broken image, %d are available; for %.0f seconds nothing else was touched. It waits for:",
-		len(touched), replicas, held.Available, stillness.Seconds())
+		len(touched), r.replicas, held.Available, stillness.Seconds())
 	for _, line := range reasons(held) {
 		r.say("  %s", line)
 	}
 	e.took = 0 // most of it was spent on watching that nothing happens
-	a := newAccount(e, replicas, allowance, image)
-	r.lines(a.Lines())
-	r.broken = append(r.broken, a.Broken(allowance)...)
-	if len(touched) > allowance {
-		r.broken = append(r.broken, fmt.Sprintf("%d pods got the broken image, %d were allowed to", len(touched), allowance))
+	r.account(e, image, r.allowance)
+	if len(touched) > r.allowance {
+		r.broken = append(r.broken, fmt.Sprintf("%d pods got the broken image, %d were allowed to", len(touched), r.allowance))
 	}
 	return nil
 }
 
+// account tells what a release did, and notes the promises that were not kept; got is how many pods must run the image.
+func (r *release) account(e evidence, image string, got int) {
+	a := newAccount(e, r.replicas, r.allowance, image)
+	a.Ordered = r.order
+	r.lines(a.Lines())
+	r.broken = append(r.broken, a.Broken(got)...)
+}
+
 // stopped says that a release has been held up for the time of stillness, or, which must not be, is complete.
-func stopped(now func() time.Time) func(clonesets.View) bool {
+func stopped(now func() time.Time) func(sets.View) bool {
 	var since time.Time
-	return func(v clonesets.View) bool {
-		if v.Phase != clonesets.HeldUp {
+	return func(v sets.View) bool {
+		if v.Phase != sets.HeldUp {
 			since = time.Time{}
 			return v.Settled()
 		}
@@ -172,9 +177,9 @@ func stopped(now func() time.Time) func(clonesets.View) bool {
 }
 
 // reasons are what the set says about why it waits, or its pods when it says nothing.
-func reasons(v clonesets.View) []string {
+func reasons(v sets.View) []string {
 	for _, c := range v.Conditions {
-		if c.Type == kruisev1alpha1.CloneSetConditionReady && c.Status == corev1.ConditionFalse {
+		if c.Type == "Ready" && c.Status == corev1.ConditionFalse {
 			return []string{fmt.Sprintf("condition %s is %s, %s:", c.Type, c.Status, c.Reason), c.Message}
 		}
 	}
@@ -196,11 +201,11 @@ func (r *release) release(ctx context.Context, image string, watch func(context.
 	}
 	known := r.witness.count()
 	begin := time.Now()
-	set, err := setImage(ctx, r.client, image)
+	set, err := r.setImage(ctx, r.client, image)
 	if err != nil {
 		return evidence{}, err
 	}
-	r.set, r.released = set, append(r.released, set.ResourceVersion)
+	r.set, r.released = set, append(r.released, set.GetResourceVersion())
 	if err := watch(ctx); err != nil {
 		return evidence{}, err
 	}
@@ -209,7 +214,7 @@ func (r *release) release(ctx context.Context, image string, watch func(context.
 	if err != nil {
 		return evidence{}, err
 	}
-	from, err := version(set.ResourceVersion)
+	from, err := version(set.GetResourceVersion())
 	if err != nil {
 		return evidence{}, err
 	}
@@ -218,12 +223,11 @@ func (r *release) release(ctx context.Context, image string, watch func(context.
 
 // testify asks the witness for all that is known up to now.
 func (r *release) testify(ctx context.Context) (*audit.History, error) {
-	snapshot, found := r.watch.Snapshot()
-	if !found {
-		return nil, clonesets.ErrGone
+	known, err := r.watch.Pods()
+	if err != nil {
+		return nil, err
 	}
-	mine := slices.DeleteFunc(slices.Clone(snapshot.Pods), func(p *corev1.Pod) bool { return !pod.IsControlledBy(p, r.set.UID) })
-	return r.witness.testify(ctx, r.set.UID, mine)
+	return r.witness.testify(ctx, r.set.GetUID(), known)
 }
 
 // judgeWhole looks at the time from the first release on as one: also between releases the allowance holds.
@@ -237,14 +241,14 @@ func (r *release) judgeWhole(ctx context.Context, first string) error {
 		return err
 	}
 	moments := history.Moments(audit.Window{From: from}, 0)
-	worst, _ := audit.Worst(moments, replicas)
+	worst, _ := audit.Worst(moments, r.replicas)
 	kept := len(audit.Kept(history.At(from), history.At(0)))
 	r.begin("All three releases together")
-	r.say("%d of %d pods still have the UID and the IP that they began with.", kept, replicas)
-	r.say("At most %d were unavailable at any time, %d allowed (%d states seen).", worst, allowance, len(moments))
-	if kept != replicas || worst > allowance {
+	r.say("%d of %d pods still have the UID and the IP that they began with.", kept, r.replicas)
+	r.say("At most %d were unavailable at any time, %d allowed (%d states seen).", worst, r.allowance, len(moments))
+	if kept != r.replicas || worst > r.allowance {
 		r.broken = append(r.broken, fmt.Sprintf("over all releases %d of %d pods were kept, and %d unavailable with %d allowed",
-			kept, replicas, worst, allowance))
+			kept, r.replicas, worst, r.allowance))
 	}
 	return nil
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clonesets
+package sets
 
 import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
 )
 
@@ -87,26 +86,26 @@ func (v View) Settled() bool { return v.Phase == Complete }
 func (v View) target() int { return max(v.Desired-v.Limits.Partition, 0) }
 
 // outdated is how many pods are still to be brought to the new revision.
-func (v View) outdated() int { return max(v.Total-v.Updated-v.Limits.Partition, 0) }
+func (v View) outdated() int { return max(v.Total-v.Leaving-v.Updated-v.Limits.Partition, 0) }
 
-func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
+func phase(v View) (Phase, string) {
 	updated := fmt.Sprintf("%d of %d pods updated", v.Updated, v.target())
-	deadline := condition(v, kruisev1alpha1.CloneSetConditionProgressing, corev1.ConditionFalse)
-	stalled := condition(v, kruisev1alpha1.CloneSetConditionStalled, corev1.ConditionTrue)
+	deadline := v.condition(conditionProgressing, corev1.ConditionFalse)
+	stalled := v.condition(conditionStalled, corev1.ConditionTrue)
 	stuck := stuckUpdated(v)
 	switch {
 	case v.Deleting:
 		return Deleting, fmt.Sprintf("being deleted, %s left", count(v.Total, "pod"))
-	case set.Status.ObservedGeneration < set.Generation:
+	case v.Observed < v.Generation:
 		return Unseen, "waiting for the controller to look at the newest spec"
 	case v.LimitsErr != nil:
 		return Failed, v.LimitsErr.Error()
 	case stalled != nil:
 		return Failed, stalled.Message
-	case v.settled(set):
+	case v.settled():
 		return Complete, complete(v, updated)
-	case v.outdated() > 0 && v.Strategy.Paused:
-		return Paused, "paused: " + updated
+	case v.outdated() > 0 && v.Halt != "":
+		return Paused, v.Halt + ": " + updated
 	case v.outdated() > 0 && stuck > 0 && v.Desired-v.Available >= v.Limits.Unavailable:
 		return HeldUp, fmt.Sprintf("held up: %s, %d of them %s not get ready; no more than %d may be unavailable",
 			updated, stuck, plural(stuck, "does", "do"), v.Limits.Unavailable)
@@ -116,6 +115,8 @@ func phase(v View, set *kruisev1alpha1.CloneSet) (Phase, string) {
 		return Releasing, fmt.Sprintf("releasing: %s, %d not available", updated, max(v.Desired-v.Available, 0))
 	case v.Total != v.Desired:
 		return Scaling, fmt.Sprintf("scaling: %d of %d pods exist", v.Total, v.Desired)
+	case v.Misplaced > 0:
+		return Scaling, fmt.Sprintf("scaling: %s to be replaced by one of another ordinal", count(v.Misplaced, "pod"))
 	case stuck > 0:
 		return Recovering, fmt.Sprintf("%d of %d pods available, %d %s not get ready",
 			v.Available, v.Desired, stuck, plural(stuck, "does", "do"))
@@ -136,10 +137,9 @@ func complete(v View, updated string) string {
 }
 
 // settled asks the pods and the status: the one is newer, the other is what other programs see.
-func (v View) settled(set *kruisev1alpha1.CloneSet) bool {
-	return v.Total == v.Desired && v.Available == v.Desired && v.Updated >= v.target() &&
-		int(set.Status.Replicas) == v.Desired && int(set.Status.AvailableReplicas) == v.Desired &&
-		int(set.Status.UpdatedReplicas) >= v.target()
+func (v View) settled() bool {
+	return v.Total == v.Desired && v.Available == v.Desired && v.Updated >= v.target() && v.Misplaced == 0 &&
+		v.Reported.Total == v.Desired && v.Reported.Available == v.Desired && v.Reported.Updated >= v.target()
 }
 
 func stuckUpdated(v View) int {
