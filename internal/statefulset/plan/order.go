@@ -55,7 +55,9 @@ func (p *pass) whichever(live []*Member) []*Member {
 		others = append(others, byName[candidate.Name])
 	}
 	all := slices.Concat(first, others)
-	return all[:min(p.plan.Limits.Replicas-p.plan.Limits.Partition, len(all))]
+	// Only what is there beyond the partition: a missing pod may come back on the current revision, and the one that was
+	// updated in its stead as well, for ever.
+	return all[:max(0, min(p.plan.Limits.Replicas, len(all))-p.plan.Limits.Partition)]
 }
 
 // trim takes those out of the pods to update whose place was taken by pods that this pass creates on the update revision,

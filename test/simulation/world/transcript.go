@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/node"
+	"slipway.dev/slipway/test/simulation/api"
+)
+
+// Scenario is a release that is told line by line, in a world where nothing is late and nothing fails.
+type Scenario[S client.Object] struct {
+	// Set is what the user creates.
+	Set S
+	// Moments follow one after the other.
+	Moments []Moment[S]
+}
+
+// Moment is something that a person does.
+type Moment[S client.Object] struct {
+	// After is how many passes with steps are waited for; 0 waits until the world has come to rest.
+	After int
+	// Says tells it in the transcript.
+	Says string
+	// Edit changes the spec; Pods changes pods, in the order of their names. Either may be nil.
+	Edit func(S)
+	Pods func([]*corev1.Pod)
+	// Deletes the set.
+	Deletes bool
+}
+
+// transcript is a scenario while it is told.
+type transcript struct {
+	*World
+	lines  []string
+	passes int
+	last   *Plan
+	was    string // the members at the start of the running pass
+}
+
+// Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
+func Tell[S client.Object](kind Kind, s Scenario[S]) (string, error) {
+	t := &transcript{World: New(1, kind, nil)}
+	t.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
+		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
+	t.Volumes = kind.HasVolumes()
+	t.Manager.OnPlan = func(p Plan) { t.last = &p }
+	t.Create(s.Set)
+	t.say("user creates the set: %s", t.Kind.Describe(t.Set()))
+	t.Manager.Start(nil)
+	for _, m := range s.Moments {
+		if err := t.wait(m.After); err != nil {
+			return t.text(), err
+		}
+		happen(t, m)
+	}
+	if err := t.wait(0); err != nil {
+		return t.text(), err
+	}
+	t.end()
+	return t.text(), nil
+}
+
+func (t *transcript) say(format string, args ...any) {
+	t.lines = append(t.lines, t.Clock.Now().Format("15:04:05 ")+fmt.Sprintf(format, args...))
+}
+
+func (t *transcript) text() string { return strings.Join(t.lines, "\n") + "\n" }
+
+func happen[S client.Object](t *transcript, m Moment[S]) {
+	t.say("%s", t.Summary())
+	if m.Edit != nil {
+		t.Edit(func(o client.Object) {
+			if set, is := o.(S); is {
+				m.Edit(set)
+			}
+		})
+		t.say("user %s: %s", m.Says, t.Kind.Describe(t.Set()))
+	}
+	if m.Deletes {
+		if err := t.Server.Delete("user", t.Kind.Stored(), TheSet, nil, nil); err != nil {
+			panic(fmt.Sprintf("the user's deletion failed: %v", err))
+		}
+		t.say("user %s", m.Says)
+	}
+	if m.Pods == nil {
+		return
+	}
+	before := t.Pods()
+	copies := make([]*corev1.Pod, 0, len(before))
+	for _, pod := range before {
+		copies = append(copies, pod.DeepCopy())
+	}
+	m.Pods(copies)
+	for i, pod := range copies {
+		if !reflect.DeepEqual(pod, before[i]) {
+			t.Must(t.Server.Update("user", api.Main, pod))
+		}
+	}
+	t.say("user %s", m.Says)
+	t.Notice()
+}
+
+// wait lets everything happen in a fixed order: the cache learns, the manager looks, pods are bound, nodes act, time passes.
+func (t *transcript) wait(passes int) error {
+	until := t.passes + passes
+	lastWrite := t.Clock.Now()
+	for range patience {
+		if t.Judge.Err != nil {
+			return t.Judge.Err
+		}
+		if passes > 0 && t.passes >= until {
+			return nil
+		}
+		before := len(t.Server.Log())
+		if t.step() {
+			for _, w := range t.Server.Log()[before:] {
+				if w.Actor == Actor && w.Kind != t.Kind.Stored() {
+					lastWrite = t.Clock.Now()
+				}
+			}
+			continue
+		}
+		at, some := t.NextAlarm()
+		if !some || t.Clock.Now().Sub(lastWrite) > quiet {
+			return nil
+		}
+		t.Advance(max(at.Sub(t.Clock.Now()), 0))
+	}
+	return fmt.Errorf("the world does not come to rest within %d steps", patience)
+}
+
+func (t *transcript) step() bool {
+	for _, kind := range api.Kinds() {
+		if t.Manager.Cache.Pending(kind) > 0 {
+			t.Manager.Deliver(kind)
+			return true
+		}
+	}
+	if t.Manager.Queued {
+		t.pass()
+		return true
+	}
+	if o := t.Orphan(); o != nil {
+		t.Collect(o)
+		return true
+	}
+	if claim := t.Unmet(); claim != nil {
+		t.Meet(claim)
+		return true
+	}
+	if claim := t.Unused(); claim != nil {
+		t.Unprotect(claim)
+		return true
+	}
+	for _, pod := range t.Pods() {
+		switch {
+		case pod.Spec.NodeName == "" && Active(pod):
+			t.Bind(pod)
+			return true
+		case t.Kubelet[pod.UID].Busy:
+			t.StepNode(pod)
+			return true
+		}
+	}
+	return false
+}
+
+// pass reconciles once and tells what was planned.
+func (t *transcript) pass() {
+	t.was, t.last = t.Summary(), nil
+	notations := map[types.UID]string{}
+	if t.Set() != nil {
+		s := t.Scene()
+		for _, pod := range s.Pods {
+			notations[pod.UID] = s.Rules.Notation(pod)
+		}
+	}
+	if err := t.Manager.Reconcile(); err != nil && t.Judge.Err == nil {
+		t.Judge.Err = err
+	}
+	if t.last == nil || len(t.last.Steps) == 0 {
+		return
+	}
+	t.passes++
+	t.say("%s", t.was)
+	for _, line := range tellSteps(t.last.Steps, notations) {
+		t.lines = append(t.lines, "           "+line)
+	}
+}
+
+// end tells what has become of the set.
+func (t *transcript) end() {
+	t.say("%s", t.Summary())
+	if t.Set() != nil {
+		lines := t.Kind.Outcome(t.Set())
+		if t.last != nil && t.last.Held != "" {
+			lines[0] += "; held: " + t.last.Held
+		}
+		for _, line := range lines {
+			t.lines = append(t.lines, strings.TrimRight("           "+line, ": "))
+		}
+	}
+	if t.Volumes {
+		t.tellClaims()
+	}
+	writes := 0
+	for _, w := range t.Server.Log() {
+		if w.Actor == Actor && w.Kind == api.Pods {
+			writes++
+		}
+	}
+	t.lines = append(t.lines, fmt.Sprintf("           %d writes to pods", writes))
+}
+
+// tellSteps puts steps with the same verb, kind of pod and reason on one line.
+func tellSteps(steps []step.Step, notations map[types.UID]string) []string {
+	type group struct{ verb, notation, why string }
+	names := map[group][]string{}
+	var order []group
+	for _, s := range steps {
+		verb, target := verbOf(s)
+		g := group{verb, notations[target.UID], s.Why()}
+		if _, is := s.(step.CreatePod); is {
+			g.notation = " new"
+		}
+		if names[g] == nil {
+			order = append(order, g)
+		}
+		names[g] = append(names[g], s.Subject())
+	}
+	var lines []string
+	for _, g := range order {
+		what := strings.Join(names[g], ", ")
+		if g.notation != "" {
+			what = fmt.Sprintf("%d%s (%s)", len(names[g]), g.notation, what)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", g.verb, what, g.why))
+	}
+	return lines
+}
+
+func verbOf(s step.Step) (string, step.Target) {
+	switch s := s.(type) {
+	case step.CreateRevision:
+		return "record", step.On(&appsv1.ControllerRevision{})
+	case step.AdoptRevision:
+		return "adopt", s.Target
+	case step.RenumberRevision:
+		return "renumber", s.Target
+	case step.ForgetRevision:
+		return "forget", s.Target
+	case step.CreateClaim:
+		return "create claim", step.On(s.Claim)
+	case step.DeleteClaim:
+		return "delete claim", s.Target
+	case step.GiveClaim:
+		return "give " + s.Pod + " its claim", s.Target
+	case step.TrimPodsToDelete:
+		return fmt.Sprintf("keep %v in podsToDelete of", s.Keep), s.Target
+	case step.ResizeClaim:
+		return "resize claim", s.Target
+	case step.CreatePod:
+		return "create", step.On(s.Pod)
+	case step.DeletePod:
+		return "delete", s.Target
+	case step.ReleasePod:
+		return "release", s.Target
+	case step.PatchPod:
+		return "patch", s.Target
+	case step.SetConditions:
+		return "put into service", s.Target
+	case step.UpdateInPlace:
+		switch {
+		case s.Resumes:
+			return changeOf(s) + " the containers of", s.Target
+		case s.Grace > 0:
+			return "drain for " + s.Grace.String(), s.Target
+		case len(s.Drain) > 0:
+			return "drain and " + changeOf(s), s.Target
+		}
+		return changeOf(s), s.Target
+	}
+	return fmt.Sprintf("%T", s), step.Target{}
+}
+
+func changeOf(s step.UpdateInPlace) string {
+	if len(s.Resize) > 0 {
+		return "resize and change"
+	}
+	return "change"
+}
+
+func (t *transcript) tellClaims() {
+	for _, claim := range t.Claims() {
+		text := fmt.Sprintf("           claim %s of %s", claim.Name, claim.Spec.Resources.Requests.Storage())
+		for _, o := range claim.OwnerReferences {
+			text += ", goes with " + o.Kind + " " + o.Name
+		}
+		t.lines = append(t.lines, text)
+	}
+}
