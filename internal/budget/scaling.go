@@ -135,8 +135,9 @@ func surge(l Limits, c Counts, oldGap, newGap int) Scaling {
 	return s
 }
 
-// creation takes old pods first, but pods above the replicas last: one old pod more than the partition keeps would be
-// updated at once, and if that takes a new pod, the same old pod would be created again for ever.
+// creation takes old pods first, but not where it is held back and they would be above the replicas, or there are more old
+// pods than the partition keeps already: one old pod too many would be updated at once, and if that takes a new pod, the
+// same old pod would be created again for ever.
 func creation(l Limits, c Counts, s Scaling, have Split) (create Split, limited bool) {
 	n := s.Need
 	if l.CreateUnavailable != nil {
@@ -144,6 +145,9 @@ func creation(l Limits, c Counts, s Scaling, have Split) (create Split, limited 
 	}
 	missing, missingOld := atLeast0(l.Replicas-have.Total()), atLeast0(l.Partition-have.Old)
 	newFirst := min(atLeast0(n-missingOld), atLeast0(missing-missingOld))
+	if c.Old.All-c.Old.PreparingDelete > l.Partition {
+		newFirst = max(newFirst, min(n, s.Need-s.NeedOld))
+	}
 	old := min(n-newFirst, s.NeedOld)
 	return Split{Old: old, New: n - old}, n < s.Need
 }

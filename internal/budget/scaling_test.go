@@ -141,6 +141,13 @@ func TestQuantities(t *testing.T) {
 				SurgeForDeletion: 1, Surge: 1, SurgeOld: 1,
 			},
 		},
+		"where creation is held back and there are too many old pods already, new ones come first": {
+			limits: Limits{Replicas: 5, Partition: 2, Surge: 3, CreateUnavailable: ptr.To(1)}, pods: "3oA* 1oA 1nA",
+			want: Scaling{
+				Revoke: 3, Need: 3, NeedOld: 1, Create: Split{New: 1}, Limited: true, HeldBack: 2, Wish: 2,
+				SurgeForDeletion: 3, SurgeForUpdate: 2, Surge: 3, SurgeOld: 3,
+			},
+		},
 		"creation is held back": {
 			limits: Limits{Replicas: 4, Unavailable: 1, CreateUnavailable: ptr.To(1)}, pods: "2nA 1nu",
 			want: Scaling{Revoke: 1, Need: 1, Limited: true, HeldBack: 1},
