@@ -23,6 +23,14 @@ func Templates(all []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeCla
 	return templates
 }
 
+// Name is the name of the claim that a template gives to a pod, in every kind: clients rely on it.
+func Name(template, podName string) string { return template + "-" + podName }
+
+// IsOwn tells whether a volume of a pod is the claim that a template of the same name has given to it.
+func IsOwn(v *corev1.Volume, podName string) bool {
+	return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == Name(v.Name, podName)
+}
+
 // Volumes are a volume for each claim template, in front of those volumes of the pod template that have other names.
 // Named gives the name of the claim by the name of its template.
 func Volumes(templates []*corev1.PersistentVolumeClaim, named func(template string) string, own []corev1.Volume) []corev1.Volume {

@@ -32,7 +32,7 @@ func (r *Reconciler) observeClaims(ctx context.Context, world *plan.World) error
 	grow := false
 	for _, n := range ordinals(world) {
 		for _, template := range templates {
-			name := plan.ClaimName(template.Name, ordinal.Name(world.Set.Name, n))
+			name := claim.Name(template.Name, ordinal.Name(world.Set.Name, n))
 			found := &corev1.PersistentVolumeClaim{}
 			err := r.Cache.Get(ctx, client.ObjectKey{Namespace: world.Set.Namespace, Name: name}, found, client.UnsafeDisableDeepCopy)
 			switch {

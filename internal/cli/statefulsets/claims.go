@@ -42,7 +42,7 @@ func (c claims) lines(n int) []sets.Line {
 	}
 	var lines []sets.Line
 	for _, t := range c.templates {
-		name := t.Name + "-" + ordinal.Name(c.set, n)
+		name := claim.Name(t.Name, ordinal.Name(c.set, n))
 		text, alert := state(c.byName[name], t)
 		lines = append(lines, sets.Line{Text: "claim " + name + "  " + text, Alert: alert})
 	}

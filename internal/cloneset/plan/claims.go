@@ -88,7 +88,7 @@ func instanceID(set *kruisev1alpha1.CloneSet, p *corev1.Pod) string {
 }
 
 func claimName(set *kruisev1alpha1.CloneSet, template, id string) string {
-	return template + "-" + podName(set, id)
+	return claim.Name(template, podName(set, id))
 }
 
 // withClaims adds a volume for each claim template to the volumes of the template.
@@ -289,8 +289,7 @@ func (p *pass) lostClaim(waiting *corev1.Pod) string {
 	}
 	for i := range waiting.Spec.Volumes {
 		v := &waiting.Spec.Volumes[i]
-		ours := v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == v.Name+"-"+waiting.Name
-		if !ours || p.holdings().claims[v.PersistentVolumeClaim.ClaimName] != nil {
+		if !claim.IsOwn(v, waiting.Name) || p.holdings().claims[v.PersistentVolumeClaim.ClaimName] != nil {
 			continue
 		}
 		made := slices.ContainsFunc(p.world.Set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool { return t.Name == v.Name })
@@ -310,8 +309,7 @@ func (p *pass) keepsClaims(finished *corev1.Pod) bool {
 		}
 	}
 	for i := range finished.Spec.Volumes {
-		v := &finished.Spec.Volumes[i]
-		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == v.Name+"-"+finished.Name {
+		if claim.IsOwn(&finished.Spec.Volumes[i], finished.Name) {
 			return true
 		}
 	}

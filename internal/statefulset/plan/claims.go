@@ -15,21 +15,19 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-func claimName(template, podName string) string { return template + "-" + podName }
-
 func (p *pass) templates() []*corev1.PersistentVolumeClaim {
 	return claim.Templates(p.world.Set.Spec.VolumeClaimTemplates)
 }
 
 func (p *pass) volumes(podName string, from revision.Revision) []corev1.Volume {
-	named := func(template string) string { return claimName(template, podName) }
+	named := func(template string) string { return claim.Name(template, podName) }
 	return claim.Volumes(p.templates(), named, from.Written.Spec.Volumes)
 }
 
 // blocked says why a pod cannot have its claims yet; empty when it can.
 func (p *pass) blocked(podName string) string {
 	for _, t := range p.templates() {
-		c := p.world.Claims[claimName(t.Name, podName)]
+		c := p.world.Claims[claim.Name(t.Name, podName)]
 		switch {
 		case c == nil:
 		case c.DeletionTimestamp != nil:
@@ -44,7 +42,7 @@ func (p *pass) blocked(podName string) string {
 // createClaims creates the claims that a new pod lacks. Those that exist are used, whoever made them.
 func (p *pass) createClaims(podName string, why step.Because) {
 	for _, t := range p.templates() {
-		if p.world.Claims[claimName(t.Name, podName)] == nil {
+		if p.world.Claims[claim.Name(t.Name, podName)] == nil {
 			p.creations = append(p.creations, step.CreateClaim{Because: why, Claim: p.newClaim(t, podName), Pod: podName})
 		}
 	}
@@ -55,7 +53,7 @@ func (p *pass) createClaims(podName string, why step.Because) {
 func (p *pass) restoreClaims(m *Member) {
 	wanted := claim.Mounts(m.Pod)
 	for _, t := range p.templates() {
-		if name := claimName(t.Name, m.Pod.Name); slices.Contains(wanted, name) && p.world.Claims[name] == nil {
+		if name := claim.Name(t.Name, m.Pod.Name); slices.Contains(wanted, name) && p.world.Claims[name] == nil {
 			p.creations = append(p.creations, step.CreateClaim{
 				Because: "its pod mounts it and it is gone", Claim: p.newClaim(t, m.Pod.Name), Pod: m.Pod.Name,
 			})
@@ -65,7 +63,7 @@ func (p *pass) restoreClaims(m *Member) {
 
 func (p *pass) newClaim(t *corev1.PersistentVolumeClaim, podName string) *corev1.PersistentVolumeClaim {
 	set := p.world.Set
-	meta := metav1.ObjectMeta{Namespace: set.Namespace, Name: claimName(t.Name, podName), Labels: set.Spec.Selector.MatchLabels}
+	meta := metav1.ObjectMeta{Namespace: set.Namespace, Name: claim.Name(t.Name, podName), Labels: set.Spec.Selector.MatchLabels}
 	if p.retention().deleted {
 		meta.OwnerReferences = []metav1.OwnerReference{setOwner(set)}
 	}
@@ -80,7 +78,7 @@ func (p *pass) resizes() bool {
 // forClaims visits the claims of a pod that are there to stay, each with its template.
 func (p *pass) forClaims(podName string, visit func(c, t *corev1.PersistentVolumeClaim)) {
 	for _, t := range p.templates() {
-		if c := p.world.Claims[claimName(t.Name, podName)]; c != nil && c.DeletionTimestamp == nil {
+		if c := p.world.Claims[claim.Name(t.Name, podName)]; c != nil && c.DeletionTimestamp == nil {
 			visit(c, t)
 		}
 	}
@@ -160,7 +158,7 @@ func (p *pass) countClaims() {
 	for _, t := range p.templates() {
 		count := ClaimCount{Template: t.Name}
 		for i := range p.slots {
-			c := p.world.Claims[claimName(t.Name, p.slots[i].name)]
+			c := p.world.Claims[claim.Name(t.Name, p.slots[i].name)]
 			if p.slots[i].member == nil || c == nil || c.DeletionTimestamp != nil || !claim.Compatible(c, t) {
 				continue
 			}

@@ -27,6 +27,3 @@ func Live(set *kruisev1beta1.StatefulSet) ([]int, error) {
 	}
 	return reserved.Live(start, max(0, int(ptr.Deref(set.Spec.Replicas, 1)))), nil
 }
-
-// ClaimName is the name of the claim that a template gives to a pod.
-func ClaimName(template, podName string) string { return claimName(template, podName) }
