@@ -12,6 +12,8 @@ export CGO_ENABLED := 0
 
 BUILD := go build -buildvcs=false -ldflags '-X main.version=$(VERSION)'
 BINARIES := slipway slipway-manager localcluster
+# What the images of the local cluster's real node hold. They stand beside localcluster, which packs them.
+IMAGE_PROGRAMS := pause server
 
 # Only a KUBECONFIG given to make itself means the user's own cluster; one that merely stands in the environment is ignored.
 # Tests never see either.
@@ -48,12 +50,16 @@ down: bin/localcluster ## Stop the local cluster
 
 ##@ Build
 .PHONY: build
-build: $(addprefix bin/,$(BINARIES)) bin/kubectl-slipway ## Build the binaries into bin/
+build: $(addprefix bin/,$(BINARIES) $(IMAGE_PROGRAMS)) bin/kubectl-slipway ## Build the binaries into bin/
 
 # Go itself knows best what is up to date.
 .PHONY: $(addprefix bin/,$(BINARIES))
 $(addprefix bin/,$(BINARIES)): bin/%:
 	@$(BUILD) -o $@ ./cmd/$*
+
+.PHONY: $(addprefix bin/,$(IMAGE_PROGRAMS))
+$(addprefix bin/,$(IMAGE_PROGRAMS)): bin/%:
+	@$(BUILD) -trimpath -o $@ ./localcluster/images/$*
 
 bin/kubectl-slipway: bin/slipway
 	@ln -sf slipway $@

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func TestThePlaneListensOnLoopbackOnly(t *testing.T) {
 func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 	files := layout{t.TempDir()}
 	ports := anyPorts(t)
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, netip.MustParseAddr("198.18.0.1"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeConfiguration(files, ports, false); err != nil {
@@ -157,7 +158,7 @@ func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 
 func TestCertificatesAreTrustedWhereTheyShouldBeAndNowhereElse(t *testing.T) {
 	files := layout{t.TempDir()}
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, netip.MustParseAddr("198.18.0.1"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
