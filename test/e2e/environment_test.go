@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
 )
 
@@ -73,7 +74,8 @@ func (e *environment) program(name string) string { return filepath.Join(e.root,
 func (e *environment) build(ctx context.Context) {
 	GinkgoHelper()
 	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager",
+		"./localcluster/images/pause", "./localcluster/images/server")
 	cmd.Dir = e.repository
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does, so that nothing is compiled twice
 	output, err := cmd.CombinedOutput()
@@ -87,6 +89,7 @@ func (e *environment) up(ctx context.Context) {
 	})
 	Expect(localcluster.Up(ctx, localcluster.Options{
 		Root: e.root, Executable: e.program("localcluster"), Out: GinkgoWriter,
+		RealNode: ptr.To(true), // where it can be had; what needs it is skipped elsewhere
 	})).To(Succeed())
 
 	config, err := localcluster.ClientConfig(e.root)
@@ -95,6 +98,7 @@ func (e *environment) up(ctx context.Context) {
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(kruisev1alpha1.AddToScheme(scheme)).To(Succeed())
+	Expect(kruisev1beta1.AddToScheme(scheme)).To(Succeed())
 	e.Client, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
@@ -105,7 +109,7 @@ func (e *environment) up(ctx context.Context) {
 func (e *environment) install(ctx context.Context) {
 	GinkgoHelper()
 	e.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(e.repository, "config", "install.yaml"))
-	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io")
+	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io")
 
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: managerName}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -40,6 +41,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	DeferCleanup(func(ctx SpecContext) {
 		// The sets first, or their pods would be missed and made again while the namespace is emptied.
 		Expect(cluster.DeleteAllOf(ctx, &kruisev1alpha1.CloneSet{}, client.InNamespace(made.Name))).To(Succeed())
+		Expect(cluster.DeleteAllOf(ctx, &kruisev1beta1.StatefulSet{}, client.InNamespace(made.Name))).To(Succeed())
 		Expect(cluster.Delete(ctx, made)).To(Succeed())
 	})
 	Eventually(func() error { // without it every pod is refused

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"slipway.dev/slipway/localcluster/images/whoami"
+)
+
+var _ = describeReal("a release in place", func() {
+	ofEveryKind("replaces the process, and nothing else of the pod", func(kind realKind) {
+		set := createReal(kind.build("web", 2, realTemplate("web")))
+		settleReal(set)
+		before := realPodsOf(set)
+		Expect(before).To(HaveLen(2))
+		app, sidecar := map[string]whoami.Answer{}, map[string]whoami.Answer{}
+		for _, pod := range before {
+			app[pod.Name], sidecar[pod.Name] = whoIs(pod, appContainer), whoIs(pod, sidecarContainer)
+			Expect(app[pod.Name].Image).To(Equal(image("v1")))
+			writeFile(pod, appContainer, dataPath+"/note", "written by v1 of "+pod.Name)
+		}
+
+		releaseReal(set, "v2")
+		settleReal(set)
+
+		after := realPodsOf(set)
+		Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
+		Expect(each(after, podIP)).To(Equal(each(before, podIP)), "the pods' addresses")
+		for i, pod := range after {
+			By("asking pod " + pod.Name)
+			now, then := whoIs(pod, appContainer), app[pod.Name]
+			Expect(now.Image).To(Equal(image("v2")), "the image that the running process was packed with")
+			Expect(now.Started).To(BeTemporally(">", then.Started), "the start of the process")
+			Expect(containerOf(pod, appContainer).RestartCount).To(Equal(int32(1)), "restarts of the container")
+			Expect(containerOf(pod, appContainer).ContainerID).NotTo(Equal(containerOf(before[i], appContainer).ContainerID))
+			Expect(readFile(pod, appContainer, dataPath+"/note")).To(Equal("written by v1 of " + pod.Name))
+
+			beside := whoIs(pod, sidecarContainer)
+			Expect(beside.Started).To(BeTemporally("==", sidecar[pod.Name].Started), "the start of the other container's process")
+			Expect(containerOf(pod, sidecarContainer)).To(Equal(containerOf(before[i], sidecarContainer)), "the other container's status")
+			Expect(readFile(pod, sidecarContainer, dataPath+"/note")).To(Equal("written by v1 of " + pod.Name))
+		}
+	})
+})
+
+func podIP(pod *corev1.Pod) string { return pod.Status.PodIP }
