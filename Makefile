@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod.
+# Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod;
+# only the real node of the tests comes from Debian's packages, where there are some.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 SCENARIO ?= inplace
@@ -68,6 +69,10 @@ bin/kubectl-slipway: bin/slipway
 k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes)
 	bin/localcluster build
 
+.PHONY: node-packages
+node-packages: ## Install what the local cluster's real node needs (Debian, root); elsewhere say what is missing
+	@hack/node-packages.sh
+
 .PHONY: generate
 generate: ## Write deepcopy functions, CRDs, RBAC and config/install.yaml anew
 	hack/generate.sh
@@ -90,7 +95,7 @@ lint: ## Check the rules of the house (.golangci.yml), and that each of them fir
 	hack/lint-selftest.sh
 
 .PHONY: test
-test: build k8s test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
+test: build k8s node-packages test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no API server
@@ -110,7 +115,8 @@ test-integration: k8s ## Run the tests against a real API server
 	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build k8s ## Run the tests on the local cluster with simulated nodes
+test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages)
+	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
 	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
 
 .PHONY: test-race

@@ -31,7 +31,7 @@ func arrange(s Settings) error {
 			return fmt.Errorf("mounting %s: %w", m.target, err)
 		}
 	}
-	for _, place := range fixedPlaces {
+	for _, place := range thisMachine.places {
 		if err := syscall.Mount(s.place(place), place, "", syscall.MS_BIND, ""); err != nil {
 			return fmt.Errorf("mounting the node's %s: %w", place, err)
 		}

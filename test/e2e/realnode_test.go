@@ -42,6 +42,9 @@ const (
 
 var ports = map[string]int{appContainer: 8080, sidecarContainer: 8081}
 
+// realPatience is for what real containers do in a few seconds on a machine that is not loaded.
+const realPatience = 3 * time.Minute
+
 // askFor is how long a server may take to answer.
 const askFor = 10 * time.Second
 
@@ -178,7 +181,7 @@ func settleReal(set client.Object) {
 		}
 		g.Expect(observed).To(Equal(set.GetGeneration()), "the generation that the status is of")
 		g.Expect(ready).To(Equal(corev1.ConditionTrue), "the condition Ready: %s", message)
-	}).Should(Succeed())
+	}).WithTimeout(realPatience).Should(Succeed())
 }
 
 // realPodsOf lists the workload's pods that are not going away, by name.
