@@ -16,7 +16,7 @@ func TestTheCacheKeepsOfFieldManagersOnlyWhoApplies(t *testing.T) {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", Time: &metav1.Time{Time: time.Unix(1, 0)},
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
 		}
 	}
 	for name, test := range map[string]struct{ stored, want []metav1.ManagedFieldsEntry }{
