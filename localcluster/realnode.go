@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,6 +39,34 @@ func RealNodeSettings(root string) (realnode.Settings, error) {
 func HasRealNode(root string) (bool, error) {
 	rec, err := readRecord(layout{root})
 	return rec != nil && rec.RealNode, err
+}
+
+// RealNodePID is the process of "kubelet" or "containerd" on the real node of the cluster at root; 0 if it does not run
+// now. Either is started again a second after it ends.
+func RealNodePID(root, program string) (int, error) {
+	first, err := findProcess(layout{root}, realNodeComponent)
+	if first == nil || err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, fmt.Errorf("looking for %s: %w", program, err)
+	}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		if err != nil {
+			continue // it is no process, or ended just now
+		}
+		var pid, parent int
+		var name, state string
+		if _, err := fmt.Sscanf(string(content), "%d (%s %s %d", &pid, &name, &state, &parent); err != nil {
+			continue // a name with a space is neither of these
+		}
+		if parent == first.PID && name == program+")" && state != "Z" {
+			return pid, nil
+		}
+	}
+	return 0, nil
 }
 
 func (r *record) realNode(files layout) realnode.Settings {
