@@ -31,7 +31,7 @@ import (
 //+kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 //+kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
-//+kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get;list;watch
+//+kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=list;watch
 
 // owner is what an owner reference to a StatefulSet of this group names.
 var owner = owned.By(kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind())
