@@ -12,17 +12,17 @@ import (
 	"slipway.dev/slipway/test/builders"
 )
 
-func newImage(spec *kruisev1alpha1.CloneSetSpec) {
-	spec.Template.Spec.Containers[0].Image = image("v2")
+func newImage(set *kruisev1alpha1.CloneSet) {
+	set.Spec.Template.Spec.Containers[0].Image = image("v2")
 }
 
-func newVariable(spec *kruisev1alpha1.CloneSetSpec) {
-	spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
+func newVariable(set *kruisev1alpha1.CloneSet) {
+	set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
 }
 
 var _ = Describe("A release by new pods", func() {
 	DescribeTable("stays within the allowance and costs three writes a pod",
-		func(kind kruisev1alpha1.CloneSetUpdateStrategyType, how func(*kruisev1alpha1.CloneSetSpec)) {
+		func(kind kruisev1alpha1.CloneSetUpdateStrategyType, how func(*kruisev1alpha1.CloneSet)) {
 			set := created(builders.CloneSet("web").Replicas(8).Type(kind).MaxUnavailable("25%"))
 			chapter := from(set)
 			change(set, how)
