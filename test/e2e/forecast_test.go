@@ -230,7 +230,7 @@ func (f *forecast) settle() *kruisev1alpha1.CloneSet {
 func (f *forecast) judge(told foretelling, c *chapter, pods []*corev1.Pod) (wrong []string) {
 	GinkgoHelper()
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	names := each(pods, func(p *corev1.Pod) string { return p.Name })
+	names := namesOf(pods)
 	foretold, happened := told.course(names), c.course(names)
 	if diff := cmp.Diff(foretold, happened); diff != "" {
 		complain("the plan and the manager disagree (-plan +manager):\n%s", diff)

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/audit"
@@ -79,10 +78,6 @@ func (p *patient) costs(pod string) map[audit.Kind]int {
 	}
 }
 
-func namesOf(pods []*corev1.Pod) []string {
-	return each(pods, func(p *corev1.Pod) string { return p.Name })
-}
-
 var _ = Describe("A StatefulSet with a broken version", func() {
 	It("heals by the next version or by the one before, without anybody deleting a pod", func(ctx SpecContext) {
 		cluster.startIn(ctx, soon)
@@ -119,7 +114,9 @@ var _ = Describe("A StatefulSet with a broken version", func() {
 		cluster.startIn(ctx, soon)
 		all := patients("v1")
 		for _, p := range all {
-			p.set = create(p.built.With(func(set *kruisev1beta1.StatefulSet) { viewOf(set).template.Spec.Containers[0].Image = image("v0-broken") }))
+			p.set = create(p.built.With(func(set *kruisev1beta1.StatefulSet) {
+				viewOf(set).template.Spec.Containers[0].Image = image("v0-broken")
+			}))
 		}
 		for _, p := range all {
 			if p.parallel {

@@ -8,7 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/audit"
@@ -26,7 +26,7 @@ const (
 type orderly struct {
 	set      *kruisev1beta1.StatefulSet
 	replicas int
-	release  func(*kruisev1beta1.StatefulSet)
+	release  func(client.Object)
 	// keeps: its pods are updated in place.
 	keeps bool
 	// writes are those to each pod.
@@ -37,10 +37,6 @@ type orderly struct {
 var _ = Describe("An ordered release", func() {
 	It("goes from the highest ordinal down, never has more than one pod out of service, and costs three writes a pod", func(ctx SpecContext) {
 		cluster.startIn(ctx, soon)
-		newImage := func(set *kruisev1beta1.StatefulSet) { set.Spec.Template.Spec.Containers[0].Image = image("v2") }
-		newVariable := func(set *kruisev1beta1.StatefulSet) {
-			set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
-		}
 		sets := []*orderly{ // at the same time
 			{set: create(builders.StatefulSet("in-place").Replicas(50).InPlace()), replicas: 50, release: newImage, keeps: true,
 				writes: map[audit.Kind]int{status: 2, patch: 1}},
@@ -59,7 +55,7 @@ var _ = Describe("An ordered release", func() {
 		say("the pods came within %s", time.Since(began).Round(time.Second))
 		began = time.Now()
 		for _, o := range sets {
-			change(o.set, o.release)
+			change[client.Object](o.set, o.release)
 		}
 		for _, o := range sets {
 			o.judge()

@@ -153,6 +153,10 @@ func uids(pods []*corev1.Pod) []types.UID {
 	return each(pods, func(p *corev1.Pod) types.UID { return p.UID })
 }
 
+func namesOf(pods []*corev1.Pod) []string {
+	return each(pods, func(p *corev1.Pod) string { return p.Name })
+}
+
 func images(pods []*corev1.Pod) []string {
 	return each(pods, func(p *corev1.Pod) string { return p.Spec.Containers[0].Image })
 }
