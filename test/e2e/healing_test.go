@@ -28,7 +28,7 @@ type patient struct {
 }
 
 const (
-	replicasOfPatients = 4
+	replicasOfPatients = 3
 	// atOnce is how many pods of parallel patients may be unavailable.
 	atOnce = 2
 )
@@ -71,8 +71,8 @@ func (p *patient) costs(pod string) map[audit.Kind]int {
 	switch {
 	case times == 0:
 		return nil
-	case p.inPlace: // it leaves service once and comes back once
-		return map[audit.Kind]int{status: 2, patch: times}
+	case p.inPlace:
+		return map[audit.Kind]int{status: 2 * times, patch: times}
 	default:
 		return map[audit.Kind]int{deletion: times, creation: times}
 	}
