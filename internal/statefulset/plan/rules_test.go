@@ -153,9 +153,9 @@ func TestANewPodIsNormalUnlessItsPreNormalHookComesFirst(t *testing.T) {
 		template string // is the value of the guard in the template
 		want     kruisev1alpha1.LifecycleState
 	}{
-		"a preNormal hook":                                {kruisev1alpha1.Lifecycle{PreNormal: hook}, "", kruisev1alpha1.LifecyclePreparingNormal},
+		"a preNormal hook": {kruisev1alpha1.Lifecycle{PreNormal: hook}, "", kruisev1alpha1.LifecyclePreparingNormal},
 		"one whose handlers the template carries already": {kruisev1alpha1.Lifecycle{PreNormal: hook}, "on", kruisev1alpha1.LifecycleNormal},
-		"any other hook":                                  {kruisev1alpha1.Lifecycle{PreDelete: hook, InPlaceUpdate: hook}, "", kruisev1alpha1.LifecycleNormal},
+		"any other hook": {kruisev1alpha1.Lifecycle{PreDelete: hook, InPlaceUpdate: hook}, "", kruisev1alpha1.LifecycleNormal},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := stageOf(web(1).With(func(s *kruisev1beta1.StatefulSet) {
