@@ -30,18 +30,28 @@ const unitsPerPass = 500
 
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
-	client      client.Client
-	writes      *freshness.Tracker
-	concurrency int
-	failed      failures
+	client  client.Client
+	writes  *freshness.Tracker
+	options Options
+	failed  failures
 }
 
-// New returns an applier that notes its writes in the tracker. A concurrency of 0 means DefaultConcurrency.
-func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
-	if concurrency <= 0 {
-		concurrency = DefaultConcurrency
+// Options are the settings of an applier; the zero value has the defaults.
+type Options struct {
+	// Concurrency is how many writes for one object are under way at once; 0 means DefaultConcurrency.
+	Concurrency int
+	// KeepFieldManagers leaves the record of who set which field of a pod (metadata.managedFields) as it is. Otherwise an
+	// update in place has the server drop it, unless somebody applies the pod on the server's side: keeping it is a good
+	// part of what each later write to the pod costs the server (docs/design/0003).
+	KeepFieldManagers bool
+}
+
+// New returns an applier that notes its writes in the tracker.
+func New(c client.Client, writes *freshness.Tracker, o Options) *Applier {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
 	}
-	return &Applier{client: c, writes: writes, concurrency: concurrency}
+	return &Applier{client: c, writes: writes, options: o}
 }
 
 // Outcome is what became of one step.
@@ -127,7 +137,7 @@ func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Ste
 func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
 	outcomes := make([][]Outcome, len(units))
 	var running sync.WaitGroup
-	free := make(chan struct{}, a.concurrency)
+	free := make(chan struct{}, a.options.Concurrency)
 	for i, unit := range units {
 		free <- struct{}{}
 		running.Go(func() {

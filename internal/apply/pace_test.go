@@ -76,7 +76,7 @@ func TestADeletionThatFailsStopsNoCreation(t *testing.T) {
 func TestWhatFailedIsTriedAgainBehindTheOthers(t *testing.T) {
 	s := crowd(t, 4)
 	s.fail = refusing("p00", "p01", "new-0")
-	a := apply.New(s, freshness.New(s, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0), 1)
+	a := apply.New(s, freshness.New(s, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0), apply.Options{Concurrency: 1})
 	var left = []string{"p00", "p01", "p02", "p03"}
 	missing := []string{"new-0", "new-1"}
 	for range 4 {
