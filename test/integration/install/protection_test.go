@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/test/builders"
 )
 
 const (
@@ -85,6 +87,37 @@ func TestADeletionUnderWayIsNotRefusedAgain(t *testing.T) {
 			edit(t, c, set, func() { set.Labels = map[string]string{kruisev1alpha1.LabelDeleteProtection: label} })
 			refused(t, "deleting it again", c.Delete(t.Context(), set, client.DryRunAll), "")
 			edit(t, c, set, func() { set.Finalizers = nil })
+		})
+	}
+}
+
+func TestDeleteProtectionOfStatefulSets(t *testing.T) {
+	c := newClient(t)
+	install(t, c)
+	waitForCRDs(t, c)
+	waitForProtection(t, c)
+	for sentence, test := range map[string]struct {
+		label    string
+		replicas int32
+		refused  string // is the message; empty when the deletion is allowed
+	}{
+		"Always protects a set without pods":              {kruisev1alpha1.DeleteProtectionAlways, 0, refusedAlways},
+		"Cascading protects a set that wants pods":        {kruisev1alpha1.DeleteProtectionCascading, 3, fmt.Sprintf(refusedCascading, 3)},
+		"Cascading lets a set go that is to have no pods": {kruisev1alpha1.DeleteProtectionCascading, 0, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			set := builders.StatefulSet("").Replicas(test.replicas).With(func(s *kruisev1beta1.StatefulSet) {
+				s.ObjectMeta = metav1.ObjectMeta{Namespace: "default", GenerateName: "protected-", Labels: map[string]string{kruisev1alpha1.LabelDeleteProtection: test.label}}
+				s.Spec.Selector.MatchLabels, s.Spec.Template.Labels = map[string]string{"app": "web"}, map[string]string{"app": "web"}
+			}).Build()
+			if err := c.Create(t.Context(), set); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, "deleting it", c.Delete(t.Context(), set, client.DryRunAll), test.refused)
+			edit(t, c, set, func() { set.Labels = nil })
+			if err := c.Delete(t.Context(), set); err != nil {
+				t.Errorf("without the label it is not deleted: %v", err)
+			}
 		})
 	}
 }
