@@ -23,10 +23,10 @@ import (
 // DefaultConcurrency is how many writes for one object are under way at once.
 const DefaultConcurrency = 16
 
-// unitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
+// UnitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
 // steps were decided on is kept in memory for as long as they take, and nothing newer is acted on, so thousands of pods
 // go in several passes. What is left over has no outcome; the events of what was done call for the next look.
-const unitsPerPass = 500
+const UnitsPerPass = 500
 
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
@@ -81,10 +81,10 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	changes, deletions := apart(atMost(unitsPerPass, a.failed.last(owner, units(stages[step.Changing]))))
+	changes, deletions := apart(atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Changing]))))
 	outcomes = append(outcomes, a.inParallel(ctx, owner, changes)...)
 	outcomes = append(outcomes, a.slowStart(ctx, owner, deletions)...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, a.failed.last(owner, units(stages[step.Creating]))))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Creating]))))...)
 	a.failed.note(owner, steps, outcomes)
 	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
