@@ -118,6 +118,18 @@ func TestNextDecides(t *testing.T) {
 		"going back to the current revision replaces what is broken on the newer one": {
 			sceneOf(web(3)).live(current).pods("0cA 1cA 2uu"), []string{"RenumberRevision", "update 2"}, "",
 		},
+		"a finished pod of an older revision is replaced, though ordered pods wait for one below": {
+			sceneOf(web(3)).pods("0uu 1cA 2cF"), []string{"delete 2 (failed)"}, "",
+		},
+		"but not while another is being deleted, as every broken one": {
+			sceneOf(web(3)).pods("0uu 1cT 2cF"), nil, "pod web-2 is broken on an older revision and is replaced when pod web-1 is gone",
+		},
+		"one on the newest revision waits for those below": {
+			sceneOf(web(3)).pods("0uu 1uA 2uF"), nil, "pod web-0 is not available: container app is not ready",
+		},
+		"and so does one that the partition keeps": {
+			sceneOf(web(3).Partition(3)).pods("0cu 1cA 2cF"), nil, "pod web-0 is not available: container app is not ready",
+		},
 		"ordered pods are not created while one below is being deleted": {
 			sceneOf(web(3)).pods("0uA 1uT"), nil, "pod web-1 is being deleted, and those above it wait",
 		},

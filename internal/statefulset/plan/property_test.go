@@ -191,7 +191,7 @@ func (r rules) brokenOnesAreReplaced() {
 	changed, deleted, _ := r.touched()
 	var stale, terminating []string
 	for _, m := range r.next.Members {
-		broken := pod.IsActive(m.Pod) && (!m.Ready || pod.Lifecycle(m.Pod) != kruisev1alpha1.LifecycleNormal)
+		broken := !pod.IsTerminating(m.Pod) && (pod.IsFinished(m.Pod) || !m.Ready || pod.Lifecycle(m.Pod) != kruisev1alpha1.LifecycleNormal)
 		if broken && m.Eligible && !m.Updated {
 			stale = append(stale, m.Pod.Name)
 		}
