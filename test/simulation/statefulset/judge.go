@@ -307,11 +307,11 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 	return nil
 }
 
-// older counts the positions but for that of one pod that are not on the update revision. A missing pod can still be made of the other.
+// older counts the pods but for one that are not on the update revision.
 func (s *scene) older(except *corev1.Pod) int {
 	n := 0
 	for i := range s.Live {
-		if p := s.at(i); s.nameAt(i) != except.Name && (p == nil || s.Old(p)) {
+		if p := s.at(i); s.nameAt(i) != except.Name && p != nil && s.Old(p) {
 			n++
 		}
 	}
@@ -319,7 +319,8 @@ func (s *scene) older(except *corev1.Pod) int {
 }
 
 // inTurn: of ordered pods, a healthy one is updated when all are available and the higher ones are done; a broken one when nothing
-// terminates and no higher one is broken on an older revision. Its own readiness, and that of others, is not waited for then.
+// terminates and no higher one is broken on an older revision. Its own readiness, and that of others, is not waited for then. A pod that
+// must be updated in place and cannot be is left as it is, and holds up no other.
 func (s *scene) inTurn(pod *corev1.Pod, position int) error {
 	healthy := world.InService(pod)
 	if healthy && s.down(pod.Name) > 0 {
