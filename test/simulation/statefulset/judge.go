@@ -338,11 +338,17 @@ func (s *scene) inTurn(pod *corev1.Pod, position int) error {
 		behind := func(p *corev1.Pod) bool {
 			return world.Active(p) && s.Old(p) && world.StateOf(p) == kruisev1alpha1.LifecycleNormal && (healthy || !world.InService(p))
 		}
-		if other != nil && behind(other) && s.sees(other, behind) && !s.growing(other.Name) && !s.claimBehind(other.Name) {
+		if other != nil && behind(other) && s.sees(other, behind) && s.canChange(other) && !s.growing(other.Name) && !s.claimBehind(other.Name) {
 			return fmt.Errorf("pod %s is updated before %s above it", pod.Name, other.Name)
 		}
 	}
 	return nil
+}
+
+// canChange tells whether the update policy lets a pod become what the template says.
+func (s *scene) canChange(pod *corev1.Pod) bool {
+	from, known := s.Judge.Release(pod.Labels[kruisev1alpha1.LabelRevision])
+	return rolling(s.set).PodUpdatePolicy != kruisev1beta1.InPlaceOnlyPodUpdateStrategyType || known && from.CanBecome(s.Wants)
 }
 
 // sees tells whether the manager's view of a pod has a property, too.
