@@ -23,24 +23,34 @@ import (
 // DefaultConcurrency is how many writes for one object are under way at once.
 const DefaultConcurrency = 16
 
-// unitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
+// UnitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
 // steps were decided on is kept in memory for as long as they take, and nothing newer is acted on, so thousands of pods
 // go in several passes. What is left over has no outcome; the events of what was done call for the next look.
-const unitsPerPass = 500
+const UnitsPerPass = 500
 
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
-	client      client.Client
-	writes      *freshness.Tracker
-	concurrency int
+	client  client.Client
+	writes  *freshness.Tracker
+	options Options
 }
 
-// New returns an applier that notes its writes in the tracker. A concurrency of 0 means DefaultConcurrency.
-func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
-	if concurrency <= 0 {
-		concurrency = DefaultConcurrency
+// Options are the settings of an applier; the zero value has the defaults.
+type Options struct {
+	// Concurrency is how many writes for one object are under way at once; 0 means DefaultConcurrency.
+	Concurrency int
+	// KeepFieldManagers leaves the record of who set which field of a pod (metadata.managedFields) as it is. Otherwise an
+	// update in place has the server drop it, unless somebody applies the pod on the server's side: keeping it is a good
+	// part of what each later write to the pod costs the server (docs/design/0003).
+	KeepFieldManagers bool
+}
+
+// New returns an applier that notes its writes in the tracker.
+func New(c client.Client, writes *freshness.Tracker, o Options) *Applier {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
 	}
-	return &Applier{client: c, writes: writes, concurrency: concurrency}
+	return &Applier{client: c, writes: writes, options: o}
 }
 
 // Outcome is what became of one step.
@@ -68,8 +78,8 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[step.Changing])))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[step.Creating])))...)
+	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(UnitsPerPass, units(stages[step.Changing])))...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(UnitsPerPass, units(stages[step.Creating])))...)
 	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
 
@@ -118,7 +128,7 @@ func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Ste
 func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
 	outcomes := make([][]Outcome, len(units))
 	var running sync.WaitGroup
-	free := make(chan struct{}, a.concurrency)
+	free := make(chan struct{}, a.options.Concurrency)
 	for i, unit := range units {
 		free <- struct{}{}
 		running.Go(func() {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/statefulset"
 	"slipway.dev/slipway/test/builders"
@@ -51,7 +52,7 @@ func enter(t *testing.T, set *builders.StatefulSetBuilder) *room {
 	r.server = api.New(r.clock)
 	r.cache = api.NewCache(r.server, map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}, nil)
 	r.door = &door{Client: r.server.Client("manager")}
-	r.reconciler = statefulset.New(statefulset.Dependencies{Cache: shown{r.cache, r}, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Concurrency: 1})
+	r.reconciler = statefulset.New(statefulset.Dependencies{Cache: shown{r.cache, r}, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Apply: apply.Options{Concurrency: 1}})
 	r.create(set.Build())
 	return r
 }
