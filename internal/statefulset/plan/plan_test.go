@@ -3,6 +3,7 @@
 package plan_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,13 @@ func inPlaceOnly(b *builders.StatefulSetBuilder) *builders.StatefulSetBuilder {
 	return b.Rolling(func(r *kruisev1beta1.RollingUpdateStatefulSetStrategy) {
 		r.PodUpdatePolicy = kruisev1beta1.InPlaceOnlyPodUpdateStrategyType
 	})
+}
+
+// loose is a set whose pods are updated whatever their ordinals.
+func loose(replicas, partition int32, unavailable int) *builders.StatefulSetBuilder {
+	b := web(replicas).Parallel().Partition(partition).MaxUnavailable(strconv.Itoa(unavailable))
+	unordered(b)
+	return b
 }
 
 func ungated(p *corev1.Pod) { p.Spec.ReadinessGates = nil }
@@ -157,6 +165,17 @@ func TestNextDecides(t *testing.T) {
 				})
 				return sceneOf(b).pod(0, current, label("order", "3")).pod(1, current, label("order", "2")).pod(2, current, label("order", "1"))
 			}(), []string{"update 0"}, "the update waits: 1 of 3 positions are unavailable, and maxUnavailable allows 1",
+		},
+		"unordered pods are not updated in the place of one that cannot be created yet": {
+			sceneOf(loose(5, 3, 3)).pods("0cA 1cA 2cA 4cA 3cA").foreign(), []string{"update 4"}, "pod web-3 cannot be created: its name is taken by a pod that is not the set's",
+		},
+		"nor of those whose creation is throttled": {
+			sceneOf(loose(5, 3, 3).ScaleMaxUnavailable("1")).pods("0cA 1cA 2cA"), []string{"create 3@u", "1 creations throttled"},
+			"1 pods more are missing than scaleStrategy.maxUnavailable lets be created now",
+		},
+		"nor when fewer are there than the partition keeps": {
+			sceneOf(loose(3, 2, 3).ScaleMaxUnavailable("1")).pods("0cA 1cu"), []string{"1 creations throttled"},
+			"1 pods more are missing than scaleStrategy.maxUnavailable lets be created now",
 		},
 		"a new template is recorded before anything else": {
 			func() *scene {
