@@ -136,7 +136,7 @@ func sample(t *testing.T) *kruisev1alpha1.CloneSet {
 	}
 }
 
-func edit(t *testing.T, c client.Client, set *kruisev1alpha1.CloneSet, change func()) {
+func edit(t *testing.T, c client.Client, set client.Object, change func()) {
 	t.Helper()
 	eventually(t, "the edit is taken", func() error {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
