@@ -17,7 +17,7 @@ var _ = describeReal("a release in place", func() {
 	ofEveryKind("replaces the process, and nothing else of the pod", func(kind realKind) {
 		set := createReal(kind.build("web", 2, realTemplate("web")))
 		settleReal(set)
-		before := realPodsOf(set)
+		before := podsOf(set)
 		Expect(before).To(HaveLen(2))
 		app, sidecar := map[string]whoami.Answer{}, map[string]whoami.Answer{}
 		for _, pod := range before {
@@ -26,10 +26,10 @@ var _ = describeReal("a release in place", func() {
 			writeFile(pod, appContainer, dataPath+"/note", "written by v1 of "+pod.Name)
 		}
 
-		releaseReal(set, "v2")
+		release(set, "v2")
 		settleReal(set)
 
-		after := realPodsOf(set)
+		after := podsOf(set)
 		Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
 		Expect(each(after, podIP)).To(Equal(each(before, podIP)), "the pods' addresses")
 		for i, pod := range after {
@@ -53,14 +53,14 @@ var _ = describeReal("a release in place", func() {
 		set.Spec.UpdateStrategy.Partition = ptr.To(intstr.FromInt32(1))
 		createReal(set)
 		settleReal(set)
-		before := realPodsOf(set)
+		before := podsOf(set)
 		tell(before[1], appContainer, "/ready?is=no")
-		Eventually(func() bool { return containerOf(realPodsOf(set)[1], appContainer).Ready }).Should(BeFalse())
+		Eventually(func() bool { return containerOf(podsOf(set)[1], appContainer).Ready }).Should(BeFalse())
 
-		releaseReal(set, "v2")
+		release(set, "v2")
 		settleReal(set)
 
-		after := realPodsOf(set)
+		after := podsOf(set)
 		Expect(whoIs(after[0], appContainer).Version).To(Equal("v1"))
 		Expect(whoIs(after[1], appContainer).Version).To(Equal("v2"))
 		Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
