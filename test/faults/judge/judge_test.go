@@ -267,7 +267,7 @@ func TestCheck(t *testing.T) {
 			s.pod(us, "web-b", same)
 		}, want: []Invariant{Ordinal}},
 		"a pod is removed without its node": {tell: func(s *story) {
-			s.statefulSet(1, "v1")
+			s.statefulSet(1, "v1", parallel)
 			s.ready("db-0")
 			s.remove(us, "db-0", &metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
 		}, want: []Invariant{Ordinal}},
