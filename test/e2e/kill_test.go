@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/audit"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/faults/judge"
 )
 
 const (
@@ -76,6 +79,9 @@ var _ = Describe("A manager that is killed again and again", Serial, func() {
 		cluster.manager.start()
 		for _, v := range victims {
 			settle(v.set)
+		}
+		Expect(broken()).To(BeEmpty(), "promises that were broken")
+		for _, v := range victims {
 			Expect(running(v.set, v.version())).To(Equal(v.replicas))
 			verdict := v.chapter.judge(v.replicas)
 			Expect(verdict.unavailable).To(BeNumerically("<=", v.maxUnavailable), "unavailable pods of %s at the worst moment", v.set.Name)
@@ -87,6 +93,19 @@ var _ = Describe("A manager that is killed again and again", Serial, func() {
 		}
 	}, SpecTimeout(10*time.Minute))
 })
+
+// broken are the promises that were broken in the namespace of the spec from its beginning on.
+func broken() []judge.Finding {
+	GinkgoHelper()
+	file, err := os.Open(cluster.audit.path)
+	Expect(err).NotTo(HaveOccurred())
+	defer file.Close()
+	events, _, err := audit.ReadEvents(file)
+	Expect(err).NotTo(HaveOccurred())
+	found, err := judge.Check(events, nil, judge.Options{Product: managerName, Namespace: namespace, Lag: time.Second, Finished: true})
+	Expect(err).NotTo(HaveOccurred())
+	return found
+}
 
 func (v *victim) version() string { return fmt.Sprintf("v%d", v.due) }
 

@@ -44,7 +44,7 @@ func faults() []fault {
 	const trouble = 6 * time.Second
 	return []fault{
 		{name: "none", what: "none, to compare with", managers: 1},
-		{name: "manager-killed", what: "manager killed three times and started again", managers: 1, flags: shortLease, strike: killManager},
+		{name: "manager-killed", what: "manager killed twice and started again", managers: 1, flags: shortLease, strike: killManager},
 		{name: "leader-cut", what: "two managers, the leader loses its connection for good", managers: 2, flags: shortLease, strike: cutLeader(proxy.Rules{Cut: true})},
 		{name: "lease-cut", what: "two managers, the leader reaches everything but its lease", managers: 2, flags: shortLease, strike: cutLeader(proxy.Rules{CutLeases: true})},
 		{name: clocksApart, what: "two managers, their clocks apart by a minute, take turns", managers: 2, flags: shortLease, strike: takeTurns},
@@ -68,7 +68,7 @@ func faults() []fault {
 
 // somewhere waits for a moment in the middle.
 func (s *story) somewhere(ctx context.Context) bool {
-	return pause(ctx, 300*time.Millisecond+time.Duration(s.random.Int64N(int64(1200*time.Millisecond))))
+	return pause(ctx, 200*time.Millisecond+time.Duration(s.random.Int64N(int64(time.Second))))
 }
 
 func set(rules proxy.Rules) func(context.Context, *story) error {
@@ -88,15 +88,18 @@ func healAfter(long time.Duration) func(context.Context, *story) error {
 }
 
 func killManager(ctx context.Context, s *story) error {
-	for range 3 {
+	for range 2 {
 		if !s.somewhere(ctx) {
 			return ctx.Err()
+		}
+		before, err := s.leader(ctx)
+		if err != nil {
+			return err
 		}
 		if err := s.managers[0].kill(); err != nil {
 			return err
 		}
-		before, _ := s.leader(ctx)
-		err := s.until(ctx, patience, func(ctx context.Context) error {
+		err = s.until(ctx, patience, func(ctx context.Context) error {
 			if now, err := s.leader(ctx); err != nil || now == before {
 				return errors.Join(errors.New("nobody leads"), err)
 			}

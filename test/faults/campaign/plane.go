@@ -27,7 +27,7 @@ import (
 )
 
 // podDelay is how long simulated containers take to start: long enough for faults to strike in the middle.
-const podDelay = 400 * time.Millisecond
+const podDelay = time.Second
 
 // plane is the cluster that everything happens on.
 type plane struct {

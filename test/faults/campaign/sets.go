@@ -44,13 +44,13 @@ func image(version int) string { return fmt.Sprintf("registry.test/app:v%d", ver
 func subjects(kind, namespace string) []*subject {
 	if kind == CloneSet {
 		return []*subject{
-			{placed(builders.CloneSet("web").Replicas(9).InPlace().MaxUnavailable("2").Build(), namespace), 4, 11},
+			{placed(builders.CloneSet("web").Replicas(9).InPlace().MaxUnavailable("2").ScaleMaxUnavailable("3").Build(), namespace), 4, 11},
 			{placed(builders.CloneSet("shop").Replicas(5).InPlace().Partition("1").MaxUnavailable("1").MaxSurge("1").Grace(1).Claim("data").Build(), namespace), 2, 6},
 		}
 	}
 	return []*subject{
 		{placed(builders.StatefulSet("db").Replicas(4).InPlace().Claim("data", "1Gi").Build(), namespace), 2, 5},
-		{placed(builders.StatefulSet("queue").Parallel().Replicas(8).InPlace().MaxUnavailable("2").Partition(2).Build(), namespace), 4, 9},
+		{placed(builders.StatefulSet("queue").Parallel().Replicas(8).InPlace().MaxUnavailable("2").Partition(2).ScaleMaxUnavailable("2").Build(), namespace), 4, 9},
 	}
 }
 
@@ -76,6 +76,9 @@ func release(object client.Object, version int, recreate bool) {
 	case *kruisev1alpha1.CloneSet:
 		set.Spec.Template.Spec.Containers[0].Image = image(version)
 		set.Spec.UpdateStrategy.Type = kruisev1alpha1.InPlaceOnlyCloneSetUpdateStrategyType
+		if set.Spec.UpdateStrategy.MaxSurge != nil { // the API allows no surge there
+			set.Spec.UpdateStrategy.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
+		}
 		if recreate {
 			set.Spec.UpdateStrategy.Type = kruisev1alpha1.ReCreateCloneSetUpdateStrategyType
 		}

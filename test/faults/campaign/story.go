@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -200,7 +201,13 @@ func (s *story) change(ctx context.Context, operation string, again bool) error 
 	for _, t := range s.tales {
 		t.version++
 		for _, subject := range t.sets {
-			err := s.until(ctx, patience, func(ctx context.Context) error {
+			var refused error
+			err := s.until(ctx, patience, func(ctx context.Context) (err error) {
+				defer func() {
+					if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) { // to try again would not help
+						refused, err = err, nil
+					}
+				}()
 				if operation == Create {
 					return client.IgnoreAlreadyExists(s.api.Create(ctx, subject.object))
 				}
@@ -221,7 +228,7 @@ func (s *story) change(ctx context.Context, operation string, again bool) error 
 				}
 				return s.api.Patch(ctx, subject.object, client.MergeFrom(before))
 			})
-			if err != nil {
+			if err := errors.Join(err, refused); err != nil {
 				return fmt.Errorf("changing %s: %w", subject.object.GetName(), err)
 			}
 		}

@@ -456,7 +456,7 @@ func TestCheckLease(t *testing.T) {
 		tell func(*story)
 		want int
 	}{
-		"the holder may write": {tell: func(s *story) { lease(s, us, "one"); s.pod(us, "web-a") }},
+		"the holder may write": {tell: func(s *story) { lease(s, "slipway-manager/v1/leader-election via/a", "one"); s.pod(us, "web-a") }},
 		"another may not":      {tell: func(s *story) { lease(s, them, "two"); lease(s, us, "one"); s.pod(them, "web-a") }, want: 1},
 		"after a takeover the old one may not": {
 			tell: func(s *story) { lease(s, us, "one"); lease(s, them, "two"); s.pod(us, "web-a"); s.pod(them, "web-b") }, want: 1},

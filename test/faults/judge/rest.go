@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -115,8 +116,8 @@ func (c *court) end() {
 }
 
 // CheckLease says which accepted writes of the product came from a manager that did not hold the lease, or whose lease
-// had run out. Managers are told apart by their whole
-// user agents.
+// had run out. Managers are told apart by the mark
+// that a proxy leaves in their user agents (see package proxy).
 func CheckLease(events []audit.Event, product string, since time.Time) ([]Finding, error) {
 	type turn struct {
 		version uint64
@@ -125,7 +126,7 @@ func CheckLease(events []audit.Event, product string, since time.Time) ([]Findin
 		until   time.Time
 	}
 	var turns []turn
-	identities := map[string]map[string]bool{} // by user agent
+	identities := map[string]map[string]bool{} // by mark
 	for i := range events {
 		e := &events[i]
 		if e.Resource != "leases" || !e.Accepted() || e.Verb == "delete" {
@@ -139,10 +140,10 @@ func CheckLease(events []audit.Event, product string, since time.Time) ([]Findin
 		length := time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
 		turns = append(turns, turn{number(lease.ResourceVersion), holder, e.At, e.At.Add(length)})
 		if holder != "" && audit.Product(e.UserAgent) == product {
-			if identities[e.UserAgent] == nil {
-				identities[e.UserAgent] = map[string]bool{}
+			if identities[mark(e.UserAgent)] == nil {
+				identities[mark(e.UserAgent)] = map[string]bool{}
 			}
-			identities[e.UserAgent][holder] = true
+			identities[mark(e.UserAgent)][holder] = true
 		}
 	}
 	slices.SortFunc(turns, func(a, b turn) int { return int(int64(a.version) - int64(b.version)) })
@@ -172,7 +173,7 @@ func CheckLease(events []audit.Event, product string, since time.Time) ([]Findin
 		object := e.Resource + " " + written.Name
 		switch {
 		case now == nil:
-		case !identities[e.UserAgent][now.holder]:
+		case !identities[mark(e.UserAgent)][now.holder]:
 			findings = append(findings, Finding{Lease, e.At, version, object, fmt.Sprintf("%s by %s, and %q holds the lease", e.Verb, e.UserAgent, now.holder)})
 		case e.Received.After(now.until):
 			findings = append(findings, Finding{Lease, e.At, version, object,
@@ -180,6 +181,12 @@ func CheckLease(events []audit.Event, product string, since time.Time) ([]Findin
 		}
 	}
 	return findings, nil
+}
+
+// mark is what follows "via/": one program sends several user agents, but its proxy is one.
+func mark(userAgent string) string {
+	_, name, _ := strings.Cut(userAgent, " via/")
+	return name
 }
 
 // CheckSilence says what the product has written in a namespace between two times, accepted or not.
