@@ -30,8 +30,8 @@ func Kill(root, name string) error {
 	return fmt.Errorf("%s (pid %d) is still there after SIGKILL", name, p.PID)
 }
 
-// Revive starts one component of the plane again that was killed, with its data and on its port, and waits until it is
-// healthy. One that still runs is an error.
+// Revive starts one component of the plane again that has ended, with its data and on its port, and waits until it is
+// healthy. One that runs is left alone.
 func Revive(ctx context.Context, root, name string) error {
 	files := layout{root}
 	rec, err := readRecord(files)
@@ -46,11 +46,8 @@ func Revive(ctx context.Context, root, name string) error {
 	if i < 0 {
 		return fmt.Errorf("%s is no component of the control plane", name)
 	}
-	switch p, err := findProcess(files, name); {
-	case err != nil:
+	if p, err := findProcess(files, name); p != nil || err != nil {
 		return err
-	case p != nil:
-		return fmt.Errorf("%s runs already (pid %d)", name, p.PID)
 	}
 	ended, err := start(files, name, files.binary(name), components[i].args)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -38,6 +39,10 @@ type plane struct {
 	// log is how far the audit log is read, events what was read since the story began.
 	log    int64
 	events []audit.Event
+	// keeper ends with stop. It starts again what ends of the plane by itself, as a kubelet does: the scheduler does when
+	// the API server has lost an answer to it.
+	keeper errgroup.Group
+	stop   context.CancelFunc
 }
 
 func (p *plane) program(name string) string { return filepath.Join(p.root, "programs", name) }
@@ -48,12 +53,13 @@ func open(ctx context.Context, repository string, ahead bool, out io.Writer) (p 
 	if err != nil {
 		return nil, err
 	}
-	p = &plane{repository: repository, root: root}
-	defer func() {
+	kept, stop := context.WithCancel(ctx)
+	p = &plane{repository: repository, root: root, stop: stop}
+	defer func(half *plane) {
 		if err != nil {
-			err = errors.Join(err, p.close(false))
+			err = errors.Join(err, half.close(false))
 		}
-	}()
+	}(p)
 	if err := os.Mkdir(p.program(""), 0o755); err != nil {
 		return nil, fmt.Errorf("making a place for the programs: %w", err)
 	}
@@ -83,13 +89,27 @@ func open(ctx context.Context, repository string, ahead bool, out io.Writer) (p 
 	if p.api, err = client.New(p.config, client.Options{Scheme: known}); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	p.token, err = ground.Install(ctx, repository, root, p.api)
-	return p, err
+	if p.token, err = ground.Install(ctx, repository, root, p.api); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"kube-scheduler", "kube-controller-manager"} {
+		p.keeper.Go(func() error {
+			for pause(kept, time.Second) {
+				if err := localcluster.Revive(kept, root, name); err != nil && kept.Err() == nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return p, nil
 }
 
 // close stops the cluster, and removes what it left unless that is kept.
 func (p *plane) close(keep bool) error {
-	if err := localcluster.Down(p.root, keep, io.Discard); err != nil {
+	p.stop()
+	lost := p.keeper.Wait()
+	if err := errors.Join(lost, localcluster.Down(p.root, keep, io.Discard)); err != nil {
 		return fmt.Errorf("stopping the cluster in %s: %w", p.root, err)
 	}
 	if keep {
