@@ -101,14 +101,14 @@ func (r *Report) Markdown() string {
 func (r *Report) rows(kind string, faults []string) string {
 	var out strings.Builder
 	for _, fault := range faults {
-		fields, any := make([]string, len(Operations)), false
+		fields, played := make([]string, len(Operations)), false
 		for i, operation := range Operations {
 			n := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Kind == kind && c.Fault == fault && c.Operation == operation })
 			if n >= 0 {
-				fields[i], any = r.Cells[n].String(), true
+				fields[i], played = r.Cells[n].String(), true
 			}
 		}
-		if any {
+		if played {
 			fmt.Fprintf(&out, "| %s | %s |\n", r.Faults[fault], strings.Join(fields, " | "))
 		}
 	}
