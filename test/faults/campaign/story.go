@@ -27,7 +27,7 @@ const (
 	// lookEvery is the time between two looks at something that tells nobody when it changes.
 	lookEvery = 100 * time.Millisecond
 	// patience is how long an operation may take, the fault included.
-	patience = 3 * time.Minute
+	patience = 5 * time.Minute
 	// quiet is how long nothing may be written or asked when all is settled; calm is what the last writes get before.
 	quiet = 1500 * time.Millisecond
 	calm  = 1500 * time.Millisecond
