@@ -17,7 +17,8 @@ import (
 
 // ahead is the program whose wall clock is a minute ahead: the very manager, built with a standard library whose clock
 // says so. So everything in it is wrong by the same minute, as on a machine whose clock is, and nothing in it knows.
-const ahead = "slipway-manager-ahead"
+// Its file has the same name, which is in the user agents of leader election.
+const ahead = "ahead/slipway-manager"
 
 // clockReads is where the standard library takes the wall clock; the time since a moment before goes by another clock.
 const clockReads = "\tsec, nsec, mono := runtimeNow()\n"
@@ -47,5 +48,5 @@ func (p *plane) buildAhead(ctx context.Context) error {
 	if err := os.WriteFile(path, overlay, 0o600); err != nil {
 		return fmt.Errorf("writing what is replaced: %w", err)
 	}
-	return ground.Build(ctx, p.repository, p.program(ahead), "-overlay="+path, "./cmd/slipway-manager")
+	return ground.Build(ctx, p.repository, filepath.Dir(p.program(ahead))+"/", "-overlay="+path, "./cmd/slipway-manager")
 }
