@@ -89,6 +89,11 @@ func apiServerArgs(files layout, ports map[string]int) []string {
 		"--service-account-signing-key-file=" + files.pki("service-accounts.key"),
 		"--service-cluster-ip-range=" + serviceRange,
 		"--allow-privileged",
+		// For logs of and commands in pods of the real node. The simulated nodes have none.
+		"--kubelet-certificate-authority=" + files.pki("ca.crt"),
+		"--kubelet-client-certificate=" + files.pki("admin.crt"),
+		"--kubelet-client-key=" + files.pki("admin.key"),
+		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file=" + files.conf("audit-policy.yaml"),
 		"--audit-log-path=" + files.audit(),
 		// One file, never rotated away in the middle of a measurement, and complete whenever it is read.

@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -68,7 +69,8 @@ func (e *environment) program(name string) string { return filepath.Join(e.root,
 func (e *environment) build(ctx context.Context) {
 	GinkgoHelper()
 	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
-	Expect(ground.Build(ctx, e.repository, e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager")).To(Succeed())
+	Expect(ground.Build(ctx, e.repository, e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager",
+		"./localcluster/images/pause", "./localcluster/images/server")).To(Succeed())
 }
 
 func (e *environment) up(ctx context.Context) {
@@ -94,6 +96,7 @@ func (e *environment) upWith(ctx context.Context, settings *nodes.Settings) {
 	GinkgoHelper()
 	Expect(localcluster.Up(ctx, localcluster.Options{
 		Root: e.root, Nodes: settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+		RealNode: ptr.To(true), // where it can be had; what needs it is skipped elsewhere
 	})).To(Succeed())
 }
 
