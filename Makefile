@@ -128,6 +128,10 @@ test-e2e: build k8s ## Run the tests on the local cluster, with a real node wher
 	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
 	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
 
+.PHONY: faults
+faults: k8s ## Break everything while releases run, and print what was broken by it: FAULTS_FLAGS="--fault=errors --seed=1" (docs/faults.md)
+	go run -buildvcs=false ./test/faults $(FAULTS_FLAGS)
+
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector (needs a C compiler)
 	@export CGO_ENABLED=1; $(call UNIT,-race)

@@ -140,14 +140,14 @@ func schedulerArgs(files layout, ports map[string]int) []string {
 	}
 }
 
-// The audit log is how releases are judged: it holds every write of the objects that a release consists of,
-// with the object, and every other write without. Leases and events would only fill it; so would reads, unless
-// somebody counts requests.
+// The audit log is how releases are judged: it holds every write of the objects that a release consists of, and of the
+// manager's lease, with the object, and every other write without. Other leases and events would only fill it; so would
+// reads, unless somebody counts requests.
 func auditPolicy(countRequests bool) string {
 	if countRequests {
-		return auditHead + "- level: Metadata\n"
+		return auditHead + auditNothingOf + "- level: Metadata\n"
 	}
-	return auditHead + auditOfReleases
+	return auditHead + auditOfManagers + auditNothingOf + auditOfReleases
 }
 
 const auditHead = `apiVersion: audit.k8s.io/v1
@@ -155,7 +155,16 @@ kind: Policy
 omitStages: [RequestReceived]
 omitManagedFields: true
 rules:
-- level: None
+`
+
+const auditOfManagers = `- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  namespaces: [slipway-system]
+  resources:
+  - {group: coordination.k8s.io, resources: [leases]}
+`
+
+const auditNothingOf = `- level: None
   nonResourceURLs: ["*"]
 - level: None
   resources:
