@@ -338,25 +338,11 @@ func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) erro
 				})
 			}
 		}
-		c.Writes, c.Tries = s.most(t.namespace, since)
+		for _, n := range judge.CountWrites(s.events, ground.Manager, t.namespace, since) {
+			c.Writes, c.Tries = max(c.Writes, n.Accepted), max(c.Tries, n.All)
+		}
 	}
 	return nil
-}
-
-// most is how often one pod was written to at most: accepted, and in all.
-func (s *story) most(namespace string, since time.Time) (writes, tries int) {
-	accepted, all := map[string]int{}, map[string]int{}
-	for i := range s.events {
-		e := &s.events[i]
-		if e.Resource != "pods" || e.Namespace != namespace || e.Name == "" || !e.At.After(since) || audit.Product(e.UserAgent) != ground.Manager {
-			continue
-		}
-		if all[e.Name]++; e.Accepted() {
-			accepted[e.Name]++
-		}
-		writes, tries = max(writes, accepted[e.Name]), max(tries, all[e.Name])
-	}
-	return writes, tries
 }
 
 // asked is how many requests the managers have sent.
