@@ -77,6 +77,10 @@ func (p *pass) beginPrepared(m *Member) bool {
 		p.hold(fmt.Sprintf("pod %s waits: the inPlaceUpdate hook holds its update", m.Pod.Name))
 		return false
 	}
+	if m.waits {
+		p.hold(fmt.Sprintf("pod %s waits: the partition keeps %d pods on older revisions, and some are missing", m.Pod.Name, p.plan.Limits.Partition))
+		return false
+	}
 	return p.bring(m)
 }
 
