@@ -13,7 +13,8 @@ import (
 // unavailable already come first and cost nothing; then as many others as may be unavailable besides. A pod that cannot
 // be updated costs the others nothing either.
 func (p *pass) update() (end bool) {
-	p.order()                                                                                                            // once more: what was chosen for deletion goes since
+	// Once more: what was chosen for deletion goes since.
+	p.order()
 	behind := slices.DeleteFunc(p.behind(), func(m *Member) bool { return m.Chosen && p.slots[m.Position].unavailable }) // chosen deletes it
 	if !p.updating() {
 		p.suspended(behind)
