@@ -78,7 +78,7 @@ func (p *pass) beginPrepared(m *Member) bool {
 		return false
 	}
 	if m.waits {
-		p.hold(fmt.Sprintf("pod %s waits: the partition keeps %d pods on older revisions, and some are missing", m.Pod.Name, p.plan.Limits.Partition))
+		p.hold(fmt.Sprintf("pod %s waits: pods are missing, and the partition of %d counts only those that are there", m.Pod.Name, p.plan.Limits.Partition))
 		return false
 	}
 	return p.bring(m)
