@@ -23,6 +23,7 @@ func (p *pass) chosen() (end bool) {
 			continue
 		}
 		p.remove(m, step.Chosen, "it was chosen for deletion")
+		m.deleted = true
 	}
 	return false
 }

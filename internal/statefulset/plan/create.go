@@ -35,9 +35,7 @@ func (p *pass) create(s *slot) bool {
 	why := step.Because(fmt.Sprintf("there is no pod at position %d", s.position))
 	p.createClaims(s.name, why)
 	p.creations = append(p.creations, step.CreatePod{Because: why, Pod: p.newPod(s, from, volumes)})
-	if from.Hash == p.asked.Update.Hash {
-		p.createdNew++
-	} else {
+	if from.Hash != p.asked.Update.Hash {
 		p.older++
 	}
 	return true

@@ -77,6 +77,10 @@ func (p *pass) beginPrepared(m *Member) bool {
 		p.hold(fmt.Sprintf("pod %s waits: the inPlaceUpdate hook holds its update", m.Pod.Name))
 		return false
 	}
+	if m.waits {
+		p.hold(fmt.Sprintf("pod %s waits: pods are missing, and the partition of %d counts only those that are there", m.Pod.Name, p.plan.Limits.Partition))
+		return false
+	}
 	return p.bring(m)
 }
 

@@ -86,9 +86,8 @@ type pass struct {
 	slots []slot
 	// down counts the unavailable positions, those included that this pass makes so.
 	down int
-	// older counts the live pods that are not on the update revision, those included that this pass creates. createdNew
-	// counts those that it creates on the update revision.
-	older, createdNew int
+	// older counts the live pods that are not on the update revision, those included that this pass creates.
+	older int
 	// members are the members, the highest ordinal first; eligible those that may be updated, first in front.
 	members, eligible []*Member
 	// turns are the names of the pods in the order in which they got their steps. pods holds the one step that each pod

@@ -11,14 +11,14 @@ import (
 )
 
 // order finds the pods that the partition wants on the update revision, in the order of their updates: the highest
-// positions, from the top; or, unordered, as many as there are beyond the partition, whichever they are.
+// positions, from the top; or, unordered, all but as many as the partition keeps, whichever they are.
 func (p *pass) order() {
 	if !updates(p.world.Set) {
 		return
 	}
 	var live []*Member
 	for _, m := range p.members {
-		if !m.condemned() {
+		if m.Eligible, m.waits = false, false; !m.condemned() {
 			live = append(live, m)
 		}
 	}
@@ -35,17 +35,27 @@ func (p *pass) order() {
 // unordered tells whether pods are updated by their labels instead of by their ordinals.
 func (p *pass) unordered() bool { return rolling(p.world.Set).UnorderedUpdate != nil && !p.ordered }
 
-// whichever are the pods to update when ordinals do not matter. Those that are updated already, are about to be, or
-// are on their way out count first; the others follow in the order that the user asks for.
+// whichever are the pods to update when ordinals do not matter: all that are there but as many as the partition keeps, so
+// that no update leaves fewer. A missing pod is not counted on, since it may come back on either revision. First come
+// those that are updated already, then those that prepare for it, those on their way out, and the others in the order
+// that the user asks for: a pod that goes anyway comes back updated, and no other has to go instead.
+//
+// Where pods went missing, one that has prepared waits for those that this pass creates. Beyond that its update is called
+// off, and it serves again: what it would wait for may never come, or be held back because this very pod does not serve.
 func (p *pass) whichever(live []*Member) []*Member {
-	var first, others []*Member
+	var updated, prepared, leaving, others []*Member
 	byName, pods := map[string]*Member{}, []*corev1.Pod{}
 	for _, m := range live {
-		if m.newWhenScaling() || pod.IsTerminating(m.Pod) {
-			first = append(first, m)
-			continue
+		switch {
+		case m.Updated:
+			updated = append(updated, m)
+		case m.leaving():
+			leaving = append(leaving, m)
+		case m.PreparingUpdate():
+			prepared = append(prepared, m)
+		default:
+			byName[m.Pod.Name], pods = m, append(pods, m.Pod)
 		}
-		byName[m.Pod.Name], pods = m, append(pods, m.Pod)
 	}
 	sorted, err := pod.ByPriority(pods, rolling(p.world.Set).UnorderedUpdate.PriorityStrategy)
 	if err != nil {
@@ -54,26 +64,31 @@ func (p *pass) whichever(live []*Member) []*Member {
 	for _, candidate := range sorted {
 		others = append(others, byName[candidate.Name])
 	}
-	all := slices.Concat(first, others)
-	// Of the others only what is there beyond the partition: a missing pod may come back on the current revision, and the one
-	// that was updated in its stead as well, for ever. What has begun is not called off for a missing pod.
-	wanted := p.plan.Limits.Replicas - p.plan.Limits.Partition
-	missing := max(0, p.plan.Limits.Replicas-len(all))
-	return all[:max(0, wanted-missing, min(wanted, len(first)))]
+	all := slices.Concat(updated, prepared, leaving, others)
+	now := max(0, len(all)-p.plan.Limits.Partition)
+	later := min(len(updated)+len(prepared), len(all)+p.creatable()-p.plan.Limits.Partition)
+	for i := now; i < later; i++ {
+		all[i].waits = !all[i].Updated
+	}
+	return all[:max(now, later)]
 }
 
-// trim takes those out of the pods to update whose place was taken by pods that this pass creates on the update revision,
-// where it does not matter which pods are updated.
-func (p *pass) trim() {
-	if !p.unordered() {
-		return
+// creatable is how many of the missing pods this pass can create.
+func (p *pass) creatable() (n int) {
+	for i := range p.slots {
+		if s := &p.slots[i]; s.member == nil && s.inTheWay == "" {
+			n++
+		}
 	}
-	wanted := max(0, p.plan.Limits.Replicas-p.plan.Limits.Partition-p.createdNew)
-	for wanted < len(p.eligible) {
-		last := len(p.eligible) - 1
-		p.eligible[last].Eligible = false
-		p.eligible = p.eligible[:last]
+	if allowed := p.allowedCreations(); allowed >= 0 {
+		n = min(n, allowed)
 	}
+	return n
+}
+
+// leaving tells whether the pod is on its way out, whatever its revision.
+func (m *Member) leaving() bool {
+	return !pod.IsActive(m.Pod) || m.Chosen && m.PreparingDelete() || m.deleted
 }
 
 // newWhenScaling: a pod that prepares for its update counts as updated, because it will be.

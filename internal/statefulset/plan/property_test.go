@@ -373,12 +373,12 @@ func (r rules) partition() {
 }
 
 // unorderedPartition: no update leaves fewer pods off the update revision than are to be kept. A missing pod is none of them: it may be
-// created on either.
+// created on either; nor is one that goes for another reason.
 func (r rules) unorderedPartition(kept int) {
-	old, updated := 0, 0
+	old, updated := map[string]bool{}, 0
 	for _, m := range r.next.Members {
-		if m.Position >= 0 && !m.Updated && !pod.IsTerminating(m.Pod) {
-			old++
+		if m.Position >= 0 && !m.Updated && pod.IsActive(m.Pod) {
+			old[m.Pod.Name] = true
 		}
 	}
 	for _, each := range r.next.Steps {
@@ -386,15 +386,17 @@ func (r rules) unorderedPartition(kept int) {
 		case step.UpdateInPlace:
 			if !each.Resumes {
 				updated++
+				delete(old, each.Name)
 			}
 		case step.DeletePod:
 			if each.Cause == step.Recreate {
 				updated++
 			}
+			delete(old, each.Name)
 		}
 	}
-	if updated > 0 && old-updated < kept {
-		r.Errorf("%d of %d older pods are updated, and %d are to be kept", updated, old, kept)
+	if updated > 0 && len(old) < kept {
+		r.Errorf("%d older pods are updated, and of %d that are to be kept only %d stay", updated, kept, len(old))
 	}
 }
 

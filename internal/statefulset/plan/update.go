@@ -13,7 +13,8 @@ import (
 // unavailable already come first and cost nothing; then as many others as may be unavailable besides. A pod that cannot
 // be updated costs the others nothing either.
 func (p *pass) update() (end bool) {
-	p.trim()
+	// Once more: what was chosen for deletion goes since.
+	p.order()
 	behind := slices.DeleteFunc(p.behind(), func(m *Member) bool { return m.Chosen && p.slots[m.Position].unavailable }) // chosen deletes it
 	if !p.updating() {
 		p.suspended(behind)
@@ -40,12 +41,12 @@ func (p *pass) update() (end bool) {
 	return false
 }
 
-// behind are the live pods of which something is not as the spec says, in the order of updates. One that prepares for its
-// deletion is not among them, and one that has finished is replaced anyway. A resize that the node cannot make is also
+// behind are the live pods of which something is not as the spec says, in the order of updates. One that waits for its turn
+// or prepares for its deletion is not among them, and one that has finished is replaced anyway. A resize that the node cannot make is also
 // repaired where the partition would keep the pod.
 func (p *pass) behind() (behind []*Member) {
 	for _, m := range p.eligible {
-		if pod.IsActive(m.Pod) && !m.PreparingDelete() && (!m.Updated || p.claimsBehind(m) || p.repairable(m)) {
+		if pod.IsActive(m.Pod) && !m.PreparingDelete() && !m.waits && (!m.Updated || p.claimsBehind(m) || p.repairable(m)) {
 			behind = append(behind, m)
 		}
 	}

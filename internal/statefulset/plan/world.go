@@ -96,6 +96,9 @@ type Member struct {
 	Position int
 	// Eligible: the pod is among those that the partition wants on the update revision.
 	Eligible bool
+	// waits: the pod has prepared for its update, and its turn comes when missing pods are there again. deleted: this pass
+	// deletes it because somebody chose it.
+	waits, deleted bool
 }
 
 // ClaimCount tells how far the claims of one template follow it.

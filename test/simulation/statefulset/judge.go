@@ -135,13 +135,7 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 	updates := s.set.Spec.UpdateStrategy.Type != kruisev1beta1.OnDeleteStatefulSetStrategyType
 	keeps := updates && position < s.Partition
 	if updates && s.Unordered {
-		older := 0
-		for i := range s.Live {
-			if p := s.counted(i); p != nil && s.Old(p) && world.StateOf(p) != kruisev1alpha1.LifecyclePreparingUpdate {
-				older++
-			}
-		}
-		keeps = older < s.Partition
+		keeps = s.olderBefore(pod) < s.Partition
 	}
 	release, _ := s.Judge.Release(pod.Labels[kruisev1alpha1.LabelRevision])
 	switch {
@@ -151,34 +145,6 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 		return fmt.Errorf("pod %s at position %d is created with revision %q instead of the update revision, the partition is %d", pod.Name, position, release, s.Partition)
 	}
 	return nil
-}
-
-// counted is the pod at a position as a pass counts it, once, before it does anything: what it adopts itself does not count yet, and what
-// is gone still counts when the pass has removed it itself, or sees it on its way out.
-func (s *scene) counted(position int) *corev1.Pod {
-	if pod := s.at(position); pod != nil {
-		if s.known(pod) {
-			return pod
-		}
-		return nil
-	}
-	key := types.NamespacedName{Namespace: world.Namespace, Name: s.nameAt(position)}
-	seen, shown := s.Judge.View.Peek(api.Pods, key).(*corev1.Pod)
-	if shown && world.Member(seen, s.set.UID) && (seen.DeletionTimestamp != nil || s.removedNow(seen.UID)) {
-		return seen
-	}
-	return nil
-}
-
-// removedNow tells whether the running pass has removed the pod.
-func (s *scene) removedNow(uid types.UID) bool {
-	log := s.Judge.Server.Log()
-	for i := len(log) - 1; i >= 0 && log[i].Version > s.Judge.Began; i-- {
-		if log[i].Verb == api.Remove && log[i].After.GetUID() == uid {
-			return true
-		}
-	}
-	return false
 }
 
 // Deletes: what prepares for it was decided on before; all else needs a reason now.
@@ -298,24 +264,13 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 		if position < s.Partition {
 			return fmt.Errorf("pod %s at position %d is updated, below partition %d", pod.Name, position, s.Partition)
 		}
-	} else if n := s.older(pod); n < s.Partition {
+	} else if n := s.older(pod, prepared); n < s.Partition {
 		return fmt.Errorf("pod %s is updated, and only %d pods would be left on older revisions, below partition %d", pod.Name, n, s.Partition)
 	}
 	if s.Ordered && !prepared {
 		return s.inTurn(pod, position)
 	}
 	return nil
-}
-
-// older counts the pods but for one that are not on the update revision.
-func (s *scene) older(except *corev1.Pod) int {
-	n := 0
-	for i := range s.Live {
-		if p := s.at(i); s.nameAt(i) != except.Name && p != nil && s.Old(p) {
-			n++
-		}
-	}
-	return n
 }
 
 // inTurn: of ordered pods, a healthy one is updated when all are available and the higher ones are done; a broken one when nothing

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/test/simulation/api"
 )
 
@@ -28,6 +29,7 @@ type Judge struct {
 	kind   Kind
 	View   *api.Cache       // what the manager sees
 	Began  int64            // the last version before the running reconcile
+	Meant  []step.Step      // what it has decided on so far
 	saw    []client.Object  // the versions of the set that the running reconcile may act on
 	done   int              // how much of the log was judged
 	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
@@ -53,7 +55,7 @@ func newJudge(server *api.Server, c clock.PassiveClock, kind Kind, tell func(str
 
 // begin starts a reconcile that looks at view.
 func (j *Judge) begin(view *api.Cache, key types.NamespacedName) {
-	j.View, j.saw, j.Began = view, nil, 0
+	j.View, j.saw, j.Began, j.Meant = view, nil, 0, nil
 	if log := j.Server.Log(); len(log) > 0 {
 		j.Began = log[len(log)-1].Version
 	}

@@ -171,6 +171,7 @@ type Plan struct {
 
 // Planned is told by the kind what was planned.
 func (m *Manager) Planned(p Plan) {
+	m.World.Judge.Meant = p.Steps
 	if p.Throttled {
 		m.World.Noted["scaleStrategy.maxUnavailable holds creations back"] = true
 	}
