@@ -44,13 +44,13 @@ func (p *pass) scaleIn() (end bool) {
 func (p *pass) scaleInOne(highestFirst []*Member) {
 	m, lowest := highestFirst[0], lowestBroken(highestFirst)
 	switch {
-	case m.leaving():
+	case m.going():
 		p.hold(fmt.Sprintf("scaling in waits until pod %s is gone", m.Pod.Name))
 	case m.serves(), pod.IsFinished(m.Pod), m == lowest:
 		p.remove(m, step.ScaleIn, notLive(m))
 	case m.inService():
 		p.hold("scaling in waits: " + m.waiting())
-	case lowest.leaving():
+	case lowest.going():
 		p.hold(fmt.Sprintf("scaling in waits until pod %s is gone", lowest.Pod.Name))
 	default:
 		p.plan.Blocked = fmt.Sprintf("scaling in waits: pod %s is not available, and neither is pod %s below it, which it may need; it goes on when one of them is available or somebody deletes it",

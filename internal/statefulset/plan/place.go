@@ -112,8 +112,8 @@ func (m *Member) inService() bool {
 // healthy is as inService, and not in the middle of a change.
 func (m *Member) healthy() bool { return m.inService() && !m.changing() }
 
-// leaving tells whether the pod goes already, be it that its hook has to let it go first.
-func (m *Member) leaving() bool { return pod.IsTerminating(m.Pod) || m.PreparingDelete() }
+// going tells whether the pod goes already, be it that its hook has to let it go first.
+func (m *Member) going() bool { return pod.IsTerminating(m.Pod) || m.PreparingDelete() }
 
 // waiting says why a pod does not serve, in the words that people see.
 func (m *Member) waiting() string {
