@@ -12,7 +12,8 @@ import (
 // scaleIn deletes pods whose ordinal is not live. First their claims are made to go with them where that is asked for.
 //
 // Where pods are ordered, it is only reached when all live pods are available. The highest ordinal goes first and alone,
-// and one that does not serve goes only when no lower one is broken: that one may hold what this one needs.
+// and one that does not serve goes only when no lower one is broken: that one may hold what this one needs. While any is
+// left, nothing is updated.
 func (p *pass) scaleIn() (end bool) {
 	var condemned []*Member
 	for _, m := range p.members {
@@ -33,31 +34,38 @@ func (p *pass) scaleIn() (end bool) {
 		}
 		return false
 	}
-	if len(condemned) == 0 {
-		return false
+	if len(condemned) > 0 {
+		p.scaleInOne(condemned)
 	}
-	m, lowest := condemned[0], lowestBroken(condemned)
+	return len(condemned) > 0
+}
+
+// scaleInOne deletes the highest of the condemned pods, where pods are ordered, or says what it waits for.
+func (p *pass) scaleInOne(highestFirst []*Member) {
+	m, lowest := highestFirst[0], lowestBroken(highestFirst)
 	switch {
-	case pod.IsTerminating(m.Pod):
+	case m.going():
 		p.hold(fmt.Sprintf("scaling in waits until pod %s is gone", m.Pod.Name))
 	case m.serves(), pod.IsFinished(m.Pod), m == lowest:
 		p.remove(m, step.ScaleIn, notLive(m))
-	case lowest != nil && lowest != m && !m.healthy():
+	case m.inService():
+		p.hold("scaling in waits: " + m.waiting())
+	case lowest.going():
+		p.hold(fmt.Sprintf("scaling in waits until pod %s is gone", lowest.Pod.Name))
+	default:
 		p.plan.Blocked = fmt.Sprintf("scaling in waits: pod %s is not available, and neither is pod %s below it, which it may need; it goes on when one of them is available or somebody deletes it",
 			m.Pod.Name, lowest.Pod.Name)
 		p.hold(p.plan.Blocked)
-	default:
-		p.hold("scaling in waits: " + m.waiting())
 	}
-	return true
 }
 
 func notLive(m *Member) string { return fmt.Sprintf("ordinal %d is not wanted any more", m.Ordinal) }
 
-// lowestBroken is the one with the lowest ordinal that is not healthy; nil when all are.
+// lowestBroken is the one with the lowest ordinal that is not in service and may yet be; nil when there is none. One that has
+// finished gets well no more, and whoever waited for it would wait for ever.
 func lowestBroken(highestFirst []*Member) (lowest *Member) {
 	for _, m := range highestFirst {
-		if !m.healthy() {
+		if !m.inService() && !pod.IsFinished(m.Pod) {
 			lowest = m
 		}
 	}

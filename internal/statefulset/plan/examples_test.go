@@ -172,6 +172,13 @@ func TestExamples(t *testing.T) {
 				if got.Held != e.held {
 					t.Errorf("held %q, want %q", got.Held, e.held)
 				}
+				forPeople := ""
+				if strings.HasSuffix(e.held, "or somebody deletes it") {
+					forPeople = e.held
+				}
+				if got.Blocked != forPeople {
+					t.Errorf("blocked %q, want %q", got.Blocked, forPeople)
+				}
 				if got.Invalid != nil || len(got.Refused)+len(got.RefusedClaims)+len(got.Warned) > 0 {
 					t.Errorf("invalid %v, refused %q %q, warned %q", got.Invalid, got.Refused, got.RefusedClaims, got.Warned)
 				}

@@ -64,6 +64,12 @@ func TestHooks(t *testing.T) {
 		"where pods are ordered one at a time goes": {
 			sceneOf(guarded(1)).pods("0uA").pod(1, update, is(preparingDelete), letGo).pod(2, update, is(preparingDelete), letGo), []string{"delete 2 (scale-in)"}, "",
 		},
+		"one that its hook holds needs nobody's help, though a broken pod is below it": {
+			sceneOf(guarded(1)).pods("0uA").pod(1, update, notReady).pod(2, update, is(preparingDelete)), nil, "pod web-2 waits: the preDelete hook holds its deletion",
+		},
+		"nor does a broken pod above one that its hook holds": {
+			sceneOf(guarded(1)).pods("0uA").pod(1, update, is(preparingDelete)).pod(2, update, notReady), nil, heldDelete,
+		},
 		"a pod that is wanted again comes back":                 {sceneOf(guarded(2)).pods("0uA").pod(1, update, is(preparingDelete)), []string{"PatchPod 1"}, "pod web-1 is not available: *"},
 		"but not when it was chosen":                            {sceneOf(guarded(2)).pods("0uA").pod(1, update, is(preparingDelete), chosen, letGo), []string{"delete 1 (specified)"}, ""},
 		"nor when its revision has to change":                   {sceneOf(guarded(2)).pods("0cA").pod(1, current, is(preparingDelete), letGo), []string{"update 1"}, ""},
@@ -88,6 +94,9 @@ func TestHooks(t *testing.T) {
 			got := plan.Next(c.scene.world, now)
 			if diff := cmp.Diff(c.want, c.scene.told(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if got.Blocked != "" {
+				t.Errorf("it waits for somebody: %s", got.Blocked)
 			}
 			if prefix, open := cutStar(c.held); got.Held != c.held && !(open && len(got.Held) > len(prefix) && got.Held[:len(prefix)] == prefix) {
 				t.Errorf("held %q, want %q", got.Held, c.held)

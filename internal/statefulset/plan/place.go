@@ -104,10 +104,16 @@ func (m *Member) serves() bool { return m.Available && pod.IsActive(m.Pod) }
 // serves on.
 func (m *Member) changing() bool { return m.Unreadable == nil && !m.Progress.Finished }
 
-// healthy is as serves, without the time for which a pod has to be ready, and not in the middle of a change.
-func (m *Member) healthy() bool {
-	return m.Ready && pod.IsActive(m.Pod) && !m.changing() && pod.Lifecycle(m.Pod) == kruisev1alpha1.LifecycleNormal
+// inService is as serves, without the time for which a pod has to be ready.
+func (m *Member) inService() bool {
+	return m.Ready && pod.IsActive(m.Pod) && pod.Lifecycle(m.Pod) == kruisev1alpha1.LifecycleNormal
 }
+
+// healthy is as inService, and not in the middle of a change.
+func (m *Member) healthy() bool { return m.inService() && !m.changing() }
+
+// going tells whether the pod goes already, be it that its hook has to let it go first.
+func (m *Member) going() bool { return pod.IsTerminating(m.Pod) || m.PreparingDelete() }
 
 // waiting says why a pod does not serve, in the words that people see.
 func (m *Member) waiting() string {

@@ -40,6 +40,15 @@ func loose(replicas, partition int32, unavailable int) *builders.StatefulSetBuil
 	return b
 }
 
+// resizing: its node is to give the pod another size, and has not yet.
+func resizing(b *builders.PodBuilder) {
+	b.Annotation(kruisev1alpha1.AnnotationInPlaceState,
+		`{"revision":"r","updateTimestamp":"2026-01-01T00:00:00Z","lastContainerStatuses":null,"updateResources":true,"resizedContainers":["app"]}`)
+	b.With(func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred})
+	})
+}
+
 func ungated(p *corev1.Pod) { p.Spec.ReadinessGates = nil }
 func other(p *corev1.Pod)   { p.Labels["app"] = "other" }
 
@@ -147,6 +156,18 @@ func TestNextDecides(t *testing.T) {
 		"finished pods that are not wanted any more hold each other up no longer": {
 			sceneOf(web(1)).pods("0uA 1uF 2uF"), []string{"delete 2 (scale-in)"}, "",
 		},
+		"and a broken one does not wait for one below it that has finished, since that gets well no more": {
+			sceneOf(web(1)).pods("0uA 1uF 2uu"), []string{"delete 2 (scale-in)"}, "",
+		},
+		"also where none is wanted": {
+			sceneOf(web(0)).pods("0cF 1xu"), []string{"delete 1 (scale-in)"}, "",
+		},
+		"a broken pod that is not wanted waits for nobody's help while the one below it is on its way out": {
+			sceneOf(web(1)).pods("0uA 1uT 2uu"), nil, "scaling in waits until pod web-1 is gone",
+		},
+		"it does not wait for one that serves while its size changes": {
+			sceneOf(web(1)).pods("0uA").pod(1, update, resizing).pods("2uu"), []string{"delete 2 (scale-in)"}, "",
+		},
 		"one bad annotation does not stop the others": {
 			sceneOf(inPlaceOnly(web(3).Parallel().MaxUnavailable("2"))).pods("0cA 1cA").
 				pod(2, current, func(b *builders.PodBuilder) { b.Annotation(kruisev1alpha1.AnnotationInPlaceState, "{") }),
@@ -199,6 +220,9 @@ func TestNextDecides(t *testing.T) {
 			got := plan.Next(c.scene.world, now)
 			if diff := cmp.Diff(c.want, c.scene.told(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if got.Blocked != "" {
+				t.Errorf("it waits for somebody: %s", got.Blocked)
 			}
 			if got.Held != c.held {
 				t.Errorf("held %q, want %q", got.Held, c.held)

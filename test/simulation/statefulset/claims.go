@@ -46,8 +46,20 @@ func (s *scene) claimsOf(pod string) (claims []*corev1.PersistentVolumeClaim) {
 
 // growing tells whether a volume of the pod has not the size yet that its claim asks for.
 func (s *scene) growing(pod string) bool {
-	return resizes(s.set) && slices.ContainsFunc(s.claimsOf(pod), func(c *corev1.PersistentVolumeClaim) bool {
-		return c.Status.Phase == corev1.ClaimBound && c.Spec.Resources.Requests.Storage().Cmp(*c.Status.Capacity.Storage()) > 0
+	return resizes(s.set) && slices.ContainsFunc(s.claimsOf(pod), short)
+}
+
+// short tells whether the volume of a claim is smaller than the claim asks for.
+func short(c *corev1.PersistentVolumeClaim) bool {
+	return c.Status.Phase == corev1.ClaimBound && c.Spec.Resources.Requests.Storage().Cmp(*c.Status.Capacity.Storage()) > 0
+}
+
+// seenGrowing is as growing, in the manager's view. Its claims do not change with the pod, so a write to the pod can be made before the
+// manager sees that its volume has the size.
+func (s *scene) seenGrowing(pod string) bool {
+	return resizes(s.set) && slices.ContainsFunc(s.set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool {
+		seen, is := s.Judge.View.Peek(api.Claims, types.NamespacedName{Namespace: world.Namespace, Name: t.Name + "-" + pod}).(*corev1.PersistentVolumeClaim)
+		return is && seen.DeletionTimestamp == nil && short(seen)
 	})
 }
 
@@ -80,7 +92,7 @@ func (s *scene) Claim(w api.Write) error {
 	default:
 		before := w.Before.(*corev1.PersistentVolumeClaim)
 		if change := claim.Spec.Resources.Requests.Storage().Cmp(*before.Spec.Resources.Requests.Storage()); change != 0 {
-			return s.resizesClaim(claim, pod, change)
+			return s.resizesClaim(before, claim, change)
 		}
 	}
 	return s.owners(claim, pod)
@@ -107,7 +119,8 @@ func (s *scene) owners(claim *corev1.PersistentVolumeClaim, pod string) error {
 	return nil
 }
 
-func (s *scene) resizesClaim(claim *corev1.PersistentVolumeClaim, pod string, change int) error {
+func (s *scene) resizesClaim(before, claim *corev1.PersistentVolumeClaim, change int) error {
+	pod := podOf(claim.Name)
 	t := s.template(claim.Name)
 	switch {
 	case !resizes(s.set):
@@ -126,10 +139,19 @@ func (s *scene) resizesClaim(claim *corev1.PersistentVolumeClaim, pod string, ch
 	if s.CatchingUp {
 		return nil
 	}
-	if n := s.down(pod) + 1; n > s.Unavailable && s.serves(s.at(s.position(pod))) && !s.growing(pod) {
+	another := slices.ContainsFunc(s.claimsOf(pod), func(c *corev1.PersistentVolumeClaim) bool { return c.Name != claim.Name && short(c) })
+	free := short(before) || another || s.seenGrowing(pod) || !s.seenServing(s.position(pod)) // the position is unavailable already
+	if n := s.down(pod) + 1; n > s.Unavailable && !free {
 		return fmt.Errorf("claim %s is resized: %d positions would be unavailable, the limit is %d", claim.Name, n, s.Unavailable)
 	}
 	return nil
+}
+
+// seenServing tells whether the pod at a position serves and is not in the middle of a change, in truth and in the manager's view.
+func (s *scene) seenServing(position int) bool {
+	serving := func(p *corev1.Pod) bool { return world.Available(p, s.MinReadySeconds, s.Now) && !midResize(p) }
+	pod := s.at(position)
+	return pod != nil && serving(pod) && s.sees(pod, serving)
 }
 
 // mountsClaims: a pod is created with all its claims, which are there, not on their way out, and not about to be collected.

@@ -205,9 +205,11 @@ func (s *scene) known(pod *corev1.Pod) bool {
 	return shown && seen.UID == pod.UID && world.Member(seen, s.set.UID)
 }
 
-// Takes is the allowance: an available pod may go only while fewer positions are unavailable than may be.
+// Takes is the allowance: an available pod may go only while fewer positions are unavailable than may be. Where the pod or its volume is in
+// the middle of a change of size, its position is unavailable although the pod serves on, and nothing more is taken.
 func (s *scene) Takes(pod *corev1.Pod, how string) error {
-	if s.CatchingUp || s.position(pod.Name) < 0 || !world.Available(pod, s.MinReadySeconds, s.Now) || midResize(pod) {
+	changing := midResize(pod) || s.growing(pod.Name) || s.seenGrowing(pod.Name)
+	if s.CatchingUp || s.position(pod.Name) < 0 || !world.Available(pod, s.MinReadySeconds, s.Now) || changing {
 		return nil
 	}
 	if n := s.down(pod.Name) + 1; n > s.Unavailable {

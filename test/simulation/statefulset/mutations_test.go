@@ -105,6 +105,9 @@ func TestMutationsAreCaught(t *testing.T) {
 			}},
 			[]string{"is resized, below partition", "is resized: "},
 		},
+		"claims are resized beyond the allowance": {
+			world.Claiming, Hooks{Plan: resizingAtOnce}, []string{"is resized: "},
+		},
 		"a claim on its way out is counted on": {
 			world.Claiming, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				claims := map[string]*corev1.PersistentVolumeClaim{}
@@ -205,6 +208,21 @@ func steps(change func(step.Step) step.Step) Hooks {
 		p.Steps = kept
 		return p
 	}}
+}
+
+// resizingAtOnce resizes every claim that parallel pods have too small, as if all positions could be unavailable.
+func resizingAtOnce(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	busy := map[string]bool{}
+	for _, s := range p.Steps {
+		busy[s.Subject()] = true
+	}
+	for _, s := range otherwise(w, now, func(s *kruisev1beta1.StatefulSetSpec) { rollOf(s).MaxUnavailable = world.Number(9) }) {
+		if r, is := s.(step.ResizeClaim); is && !busy[r.Subject()] {
+			p.Steps = append(p.Steps, r)
+		}
+	}
+	return p
 }
 
 // waitingForAllPods updates nothing while a pod is not available, as the built-in controller does.

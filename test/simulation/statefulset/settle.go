@@ -49,8 +49,11 @@ func (s *scene) Set(w api.Write) error {
 	return nil
 }
 
-// Converged compares the world with what the set asks for.
+// Converged compares the world with what the set asks for. A scaling in that waits for a person gets one first.
 func (s *simulation) Converged() error {
+	if err := s.helpOut(); err != nil {
+		return err
+	}
 	m := sceneOf(s.Scene())
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
