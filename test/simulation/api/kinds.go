@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -25,11 +26,12 @@ const (
 	Claims
 	Nodes
 	StatefulSets
+	InPlaceSets
 	kinds // their number
 )
 
 // Kinds returns every kind, in a fixed order.
-func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets} }
+func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets, InPlaceSets} }
 
 // String returns the plural resource name.
 func (k Kind) String() string { return k.resource().Resource }
@@ -48,6 +50,8 @@ func (k Kind) resource() schema.GroupResource {
 		return schema.GroupResource{Resource: "nodes"}
 	case StatefulSets:
 		return kruisev1beta1.Resource("statefulsets")
+	case InPlaceSets:
+		return cafev1alpha1.Resource("inplacesets")
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -67,6 +71,8 @@ func (k Kind) groupKind() schema.GroupKind {
 		return schema.GroupKind{Kind: "Node"}
 	case StatefulSets:
 		return kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind()
+	case InPlaceSets:
+		return cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind).GroupKind()
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -88,6 +94,8 @@ func KindOf(obj client.Object) Kind {
 		return Nodes
 	case *kruisev1beta1.StatefulSet:
 		return StatefulSets
+	case *cafev1alpha1.InPlaceSet:
+		return InPlaceSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
 	}
@@ -107,6 +115,8 @@ func clone(obj client.Object) client.Object {
 	case *corev1.Node:
 		return o.DeepCopy()
 	case *kruisev1beta1.StatefulSet:
+		return o.DeepCopy()
+	case *cafev1alpha1.InPlaceSet:
 		return o.DeepCopy()
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
