@@ -31,7 +31,9 @@ const (
 )
 
 // Kinds returns every kind, in a fixed order.
-func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets, InPlaceSets} }
+func Kinds() []Kind {
+	return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets, InPlaceSets}
+}
 
 // String returns the plural resource name.
 func (k Kind) String() string { return k.resource().Resource }
@@ -138,6 +140,8 @@ func assign(dst, src client.Object) {
 		src.(*corev1.Node).DeepCopyInto(d)
 	case *kruisev1beta1.StatefulSet:
 		src.(*kruisev1beta1.StatefulSet).DeepCopyInto(d)
+	case *cafev1alpha1.InPlaceSet:
+		src.(*cafev1alpha1.InPlaceSet).DeepCopyInto(d)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -158,6 +162,8 @@ func alias(dst, src client.Object) {
 		*d = *src.(*corev1.Node)
 	case *kruisev1beta1.StatefulSet:
 		*d = *src.(*kruisev1beta1.StatefulSet)
+	case *cafev1alpha1.InPlaceSet:
+		*d = *src.(*cafev1alpha1.InPlaceSet)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -178,6 +184,8 @@ func (k Kind) empty() client.Object {
 		return &corev1.Node{}
 	case StatefulSets:
 		return &kruisev1beta1.StatefulSet{}
+	case InPlaceSets:
+		return &cafev1alpha1.InPlaceSet{}
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -222,6 +230,11 @@ func fill(list client.ObjectList, objects []client.Object, shared bool) {
 		for _, o := range objects {
 			l.Items = append(l.Items, *pick(o).(*kruisev1beta1.StatefulSet))
 		}
+	case *cafev1alpha1.InPlaceSetList:
+		l.Items = make([]cafev1alpha1.InPlaceSet, 0, len(objects))
+		for _, o := range objects {
+			l.Items = append(l.Items, *pick(o).(*cafev1alpha1.InPlaceSet))
+		}
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}
@@ -241,6 +254,8 @@ func kindOfList(list client.ObjectList) Kind {
 		return Nodes
 	case *kruisev1beta1.StatefulSetList:
 		return StatefulSets
+	case *cafev1alpha1.InPlaceSetList:
+		return InPlaceSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
@@ -280,6 +281,11 @@ func verbOf(s step.Step) (string, step.Target) {
 	case step.PatchPod:
 		return "patch", s.Target
 	case step.SetConditions:
+		for _, c := range s.Conditions {
+			if c.Type == kruisev1alpha1.ConditionInPlaceUpdateReady && c.Status == corev1.ConditionFalse {
+				return "take out of service", s.Target
+			}
+		}
 		return "put into service", s.Target
 	case step.UpdateInPlace:
 		switch {
