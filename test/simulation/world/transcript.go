@@ -34,7 +34,8 @@ type Moment[S client.Object] struct {
 	After int
 	// Says tells it in the transcript.
 	Says string
-	// Edit changes the spec; Pods changes pods, in the order of their names. Either may be nil.
+	// Edit changes the spec; Pods changes pods, in the order of their names, and deletes those that it gives a time of
+	// deletion. Either may be nil.
 	Edit func(S)
 	Pods func([]*corev1.Pod)
 	// Deletes the set.
@@ -105,6 +106,12 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 	}
 	m.Pods(copies)
 	for i, pod := range copies {
+		if pod.DeletionTimestamp != nil && before[i].DeletionTimestamp == nil {
+			if err := t.Server.Delete("user", api.Pods, client.ObjectKeyFromObject(pod), nil, nil); err != nil {
+				panic(fmt.Sprintf("the user's deletion failed: %v", err))
+			}
+			continue
+		}
 		if !reflect.DeepEqual(pod, before[i]) {
 			t.Must(t.Server.Update("user", api.Main, pod))
 		}
