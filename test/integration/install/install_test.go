@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
-	for _, name := range []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
