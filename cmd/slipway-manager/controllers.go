@@ -61,28 +61,28 @@ func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) 
 
 func setUpCloneSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := cloneset.New(cloneset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, cloneset.Options{Concurrency: o.concurrency})
 }
 
 func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := statefulset.New(statefulset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, statefulset.Options{Concurrency: o.concurrency})
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -72,9 +73,8 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		Logger: logger,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(o.watchNamespaces),
-			// Nobody here reads them, and they are often half of an object.
-			DefaultTransform: cache.TransformStripManagedFields(),
-			NewInformer:      newInformer,
+			DefaultTransform:  keepAppliers,
+			NewInformer:       newInformer,
 		},
 		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
@@ -101,6 +101,23 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		return nil, fmt.Errorf("adding health checks: %w", err)
 	}
 	return mgr, nil
+}
+
+// keepAppliers leaves of an object's field managers the names of those that apply it on the server's side, which are
+// few and mostly none. Nobody here reads the rest, and it is often half of an object.
+func keepAppliers(stored any) (any, error) {
+	object, err := meta.Accessor(stored)
+	if err != nil {
+		return stored, nil //nolint:nilerr // a tombstone of the cache has no fields to strip
+	}
+	var appliers []metav1.ManagedFieldsEntry
+	for _, e := range object.GetManagedFields() {
+		if e.Operation == metav1.ManagedFieldsOperationApply {
+			appliers = append(appliers, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
+		}
+	}
+	object.SetManagedFields(appliers)
+	return stored, nil
 }
 
 // newClient does not have the server look for fields that it does not know: what we write is made from its own types, and
