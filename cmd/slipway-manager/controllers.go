@@ -89,13 +89,13 @@ func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
 
 func setUpInPlaceSet(mgr ctrl.Manager, o *options, _ bool) error {
 	reconciler := inplaceset.New(inplaceset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
 	})
 	return reconciler.SetupWithManager(mgr, inplaceset.Options{Concurrency: o.concurrency})
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/inplaceset"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/builders"
@@ -48,7 +49,7 @@ func enter(t *testing.T, set *builders.InPlaceSetBuilder) *room {
 	r.server = api.New(r.clock)
 	r.cache = api.NewCache(r.server, map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}, nil)
 	r.door = &door{Client: r.server.Client("manager")}
-	r.reconciler = inplaceset.New(inplaceset.Dependencies{Cache: r.cache, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Concurrency: 1})
+	r.reconciler = inplaceset.New(inplaceset.Dependencies{Cache: r.cache, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Apply: apply.Options{Concurrency: 1}})
 	r.must(r.server.Create("user", set.Build()))
 	return r
 }
