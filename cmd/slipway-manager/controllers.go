@@ -12,10 +12,12 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/inplaceset"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/server"
 	"slipway.dev/slipway/internal/statefulset"
@@ -23,6 +25,7 @@ import (
 
 // controllers are all that there are, by the name that --controllers takes.
 var controllers = map[string]controller{
+	"inplaceset":  {owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind).GroupKind(), setUp: setUpInPlaceSet},
 	"cloneset":    {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
 	"statefulset": {owner: kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind(), setUp: setUpStatefulSet},
 }
@@ -82,6 +85,19 @@ func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
 		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, statefulset.Options{Concurrency: o.concurrency})
+}
+
+func setUpInPlaceSet(mgr ctrl.Manager, o *options, _ bool) error {
+	reconciler := inplaceset.New(inplaceset.Dependencies{
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
+	})
+	return reconciler.SetupWithManager(mgr, inplaceset.Options{Concurrency: o.concurrency})
 }
 
 // newTracker returns the tracker of one controller's own writes.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/integration/plane"
@@ -65,7 +66,8 @@ func run(m *testing.M) int {
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
-	for _, name := range []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -82,6 +84,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	waitForCRDs(t, c)
 	want := []string{
 		"Namespace slipway-system",
+		"CustomResourceDefinition cafedeployments.apps.cafe.cloud.alipay.com",
+		"CustomResourceDefinition inplacesets.apps.cafe.cloud.alipay.com",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
 		"CustomResourceDefinition statefulsets.apps.kruise.io",
 		"ServiceAccount slipway-system/slipway-manager",
@@ -264,7 +268,7 @@ func root(t *testing.T) string {
 func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}

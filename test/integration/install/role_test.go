@@ -43,6 +43,7 @@ func TestTheRoleAllowsNoMoreThanTheWork(t *testing.T) {
 		"it patches the status of pods":              {verb: "patch", resource: "pods", subresource: "status", namespace: "default", want: true},
 		"it resizes pods":                            {verb: "patch", resource: "pods", subresource: "resize", namespace: "default", want: true},
 		"it patches the status of sets":              {verb: "patch", group: "apps.kruise.io", resource: "clonesets", subresource: "status", namespace: "default", want: true},
+		"also of sets in units":                      {verb: "patch", group: "apps.cafe.cloud.alipay.com", resource: "inplacesets", subresource: "status", namespace: "default", want: true},
 		"it tells about sets":                        {verb: "create", group: "events.k8s.io", resource: "events", namespace: "default", want: true},
 		"its own lease is its own":                   {verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: namespace, name: "slipway-manager", want: true},
 		"another lease is not":                       {verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: namespace, name: "other"},

@@ -18,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/utils/ptr"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
 
 // auditPolicy writes every request down, and of writes also what was asked for.
@@ -139,13 +137,13 @@ func (r *record) add(event *auditv1.Event, given map[right]bool) {
 		}
 	}
 	for _, owner := range blockedOwners(event) {
-		r.used[right{verb: "update", group: kruisev1alpha1.GroupVersion.Group, resource: owner}] = true
+		r.used[owner] = true
 	}
 }
 
 // blockedOwners are the rights to finalizers that a write needs: no request is made for them, but the API server asks for
 // them where an owner reference blocks the deletion of the owner.
-func blockedOwners(event *auditv1.Event) []string {
+func blockedOwners(event *auditv1.Event) []right {
 	if event.RequestObject == nil {
 		return nil
 	}
@@ -157,10 +155,10 @@ func blockedOwners(event *auditv1.Event) []string {
 	if json.Unmarshal(event.RequestObject.Raw, &written) != nil {
 		return nil // a patch of another shape has no owners
 	}
-	var needed []string
+	var needed []right
 	for _, owner := range written.Metadata.OwnerReferences {
-		if strings.HasPrefix(owner.APIVersion, kruisev1alpha1.GroupVersion.Group+"/") && ptr.Deref(owner.BlockOwnerDeletion, false) {
-			needed = append(needed, strings.ToLower(owner.Kind)+"s/finalizers")
+		if group, _, ours := strings.Cut(owner.APIVersion, "/"); ours && ptr.Deref(owner.BlockOwnerDeletion, false) {
+			needed = append(needed, right{verb: "update", group: group, resource: strings.ToLower(owner.Kind) + "s/finalizers"})
 		}
 	}
 	return needed

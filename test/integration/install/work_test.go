@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
@@ -54,6 +55,7 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	eventually(t, "the manager leads", func() error { return first.leads(t, c, true) })
 	w.cloneSet(t)
 	w.statefulSet(t)
+	w.inPlaceSet(t)
 	first.stop(t)
 	if err := first.leads(t, c, false); err != nil {
 		t.Errorf("the manager ended in order, but its lease was not given back: %v", err)
@@ -135,11 +137,13 @@ func prepareWork(t *testing.T, c client.Client) *work {
 		t.Fatalf("removing the lease of an earlier test: %v", err)
 	}
 	// A revision that nobody owns is adopted, so that the manager asks for the set itself.
-	w.create(t, &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: "shop-orphan", Labels: map[string]string{"app": "shop"}},
-		Data:       runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"registry.test/app:v0"}]}}}}`)},
-		Revision:   1,
-	})
+	for _, app := range []string{"shop", "cell"} {
+		w.create(t, &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: app + "-orphan", Labels: map[string]string{"app": app}},
+			Data:       runtime.RawExtension{Raw: []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"registry.test/app:v0"}]}}}}`)},
+			Revision:   1,
+		})
+	}
 	// So is a pod that is called like one of the StatefulSet.
 	w.create(t, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: "db-0", Labels: map[string]string{"app": "db"}},
@@ -277,6 +281,29 @@ func (w *work) statefulSet(t *testing.T) {
 	settled("both are updated and their claims have grown", 2)
 	edited(t, w.c, set, func(s *kruisev1beta1.StatefulSet) { s.Spec.Replicas = ptr.To[int32](1) })
 	settled("one is left", 1)
+}
+
+// inPlaceSet brings an InPlaceSet through all that others do not go through.
+func (w *work) inPlaceSet(t *testing.T) {
+	set := builders.InPlaceSet("cell").Replicas(2).MaxUnavailable("100%").With(func(s *cafev1alpha1.InPlaceSet) {
+		s.Spec.Template.Spec.NodeName = playedHere
+	}).Build()
+	w.create(t, set)
+	settled := func(what string) {
+		t.Helper()
+		eventually(t, what, func() error {
+			if err := errors.Join(w.play(t, "cell", 2), w.c.Get(t.Context(), client.ObjectKeyFromObject(set), set)); err != nil {
+				return err
+			}
+			if s := set.Status; s.ObservedGeneration != set.Generation || s.UpdatedReadyReplicas != 2 {
+				return fmt.Errorf("generation %d of %d is observed, %d pods are updated and ready", s.ObservedGeneration, set.Generation, s.UpdatedReadyReplicas)
+			}
+			return nil
+		})
+	}
+	settled("two pods are ready")
+	edited(t, w.c, set, func(s *cafev1alpha1.InPlaceSet) { s.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2" })
+	settled("both are updated")
 }
 
 func managersLease() *coordinationv1.Lease {
