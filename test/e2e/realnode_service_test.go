@@ -36,7 +36,7 @@ const (
 	// syncEvery is the least time between two changes of a proxy's table. It is what kube-proxy does unless told otherwise.
 	syncEvery = time.Second
 	// inFlight is how many requests a Service has under way at any time, and pause how long the server thinks about each.
-	inFlight = 12
+	inFlight = 16
 	pause    = "50ms"
 )
 
