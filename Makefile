@@ -94,6 +94,15 @@ lint: ## Check the rules of the house (.golangci.yml), and that each of them fir
 	$(TOOL) golangci-lint run ./...
 	hack/lint-selftest.sh
 
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities that the code reaches, and say so when their database cannot be reached
+	hack/vuln-selftest.sh
+	hack/vuln.sh
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a minute each, two at a time: FUZZTIME=60s, FUZZ=<regexp> for some of them
+	hack/fuzz.sh
+
 .PHONY: test
 test: build k8s node-packages test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
 

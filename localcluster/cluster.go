@@ -77,18 +77,18 @@ func Up(ctx context.Context, options Options) error {
 	if err := settings.Validate(); err != nil {
 		return fmt.Errorf("the nodes' settings: %w", err)
 	}
-	real := wantsRealNode(options, earlier)
+	withReal := wantsRealNode(options, earlier)
 	if earlier != nil {
-		done, err := upOnWhatIsThere(ctx, files, options, earlier, settings, real)
+		done, err := upOnWhatIsThere(ctx, files, options, earlier, settings, withReal)
 		if done || err != nil {
 			return err
 		}
 	}
-	return startAll(ctx, files, options, earlier, settings, real)
+	return startAll(ctx, files, options, earlier, settings, withReal)
 }
 
 // upOnWhatIsThere reports true when the cluster runs already. A half-dead one it stops.
-func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, real bool) (bool, error) {
+func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, withReal bool) (bool, error) {
 	states, err := inspect(ctx, files, earlier)
 	if err != nil {
 		return false, err
@@ -104,7 +104,7 @@ func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier
 		}
 	}
 	switch {
-	case len(ill) == 0 && settings.Equal(earlier.Nodes) && real == earlier.RealNode:
+	case len(ill) == 0 && settings.Equal(earlier.Nodes) && withReal == earlier.RealNode:
 		fmt.Fprintf(options.Out, "the cluster is running already (kubeconfig %s)\n", files.kubeconfig())
 		return true, nil
 	case len(ill) == 0:
@@ -114,8 +114,8 @@ func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier
 				return true, err
 			}
 		}
-		if real != earlier.RealNode {
-			return true, changeRealNode(ctx, files, options, earlier, real)
+		if withReal != earlier.RealNode {
+			return true, changeRealNode(ctx, files, options, earlier, withReal)
 		}
 		return true, nil
 	case running > 0:
@@ -141,9 +141,9 @@ func restartNodes(ctx context.Context, files layout, options Options, rec *recor
 	return nil
 }
 
-func startAll(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, real bool) (err error) {
+func startAll(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, withReal bool) (err error) {
 	begin := time.Now()
-	rec := &record{Nodes: settings, RealNode: real, Programs: filepath.Dir(options.Executable)}
+	rec := &record{Nodes: settings, RealNode: withReal, Programs: filepath.Dir(options.Executable)}
 	if earlier != nil {
 		rec.Ports, rec.Network = earlier.Ports, earlier.Network
 	}
@@ -178,7 +178,7 @@ func startAll(ctx context.Context, files layout, options Options, earlier *recor
 	if err := startNodes(ctx, files, options, rec); err != nil {
 		return err
 	}
-	if real {
+	if withReal {
 		if err := startRealNode(ctx, files, options, rec); err != nil {
 			return err
 		}

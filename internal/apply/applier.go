@@ -33,6 +33,7 @@ type Applier struct {
 	client  client.Client
 	writes  *freshness.Tracker
 	options Options
+	failed  failures
 }
 
 // Options are the settings of an applier; the zero value has the defaults.
@@ -62,9 +63,11 @@ type Outcome struct {
 
 // Steps executes the steps of a plan for the object that owns what they change. Revisions are recorded
 // first, and where that fails nothing else is done, because pods must carry the name of a revision that
-// exists. Then pods are changed and deleted, then created with a slow start, and last history is
+// exists. Then pods are changed, then deleted and then created, both with a slow start, and last history is
 // forgotten. Within each of these the steps run in parallel, except that a pod and its claims are one unit:
 // claims are created before their pod and deleted after it, and a step that fails ends its unit.
+//
+// What failed goes behind the others when it is tried again, so that a slow start never ends at the same pod.
 //
 // Steps that were not tried have no outcome: an earlier one of their unit or kind failed, or there were more than
 // one pass takes.
@@ -78,10 +81,16 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(UnitsPerPass, units(stages[step.Changing])))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(UnitsPerPass, units(stages[step.Creating])))...)
+	changes, deletions := apart(atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Changing]))))
+	outcomes = append(outcomes, a.inParallel(ctx, owner, changes)...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, deletions)...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Creating]))))...)
+	a.failed.note(owner, steps, outcomes)
 	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
+
+// Forget drops what is remembered of an object that is gone.
+func (a *Applier) Forget(owner types.UID) { a.failed.forget(owner) }
 
 func atMost(n int, units [][]step.Step) [][]step.Step { return units[:min(n, len(units))] }
 
@@ -138,22 +147,6 @@ func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]ste
 	}
 	running.Wait()
 	return slices.Concat(outcomes...)
-}
-
-// slowStart takes 1 unit, then 2, then 4 and so on. What fails once, such as a quota that is used up,
-// would fail for all, so a batch with a failure is the last.
-func (a *Applier) slowStart(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
-	var outcomes []Outcome
-	for size := 1; len(units) > 0; size *= 2 {
-		batch := units[:min(size, len(units))]
-		units = units[len(batch):]
-		taken := a.inParallel(ctx, owner, batch)
-		outcomes = append(outcomes, taken...)
-		if Errors(taken) != nil {
-			break
-		}
-	}
-	return outcomes
 }
 
 func (a *Applier) take(ctx context.Context, owner types.UID, s step.Step) Outcome {

@@ -406,12 +406,12 @@ func TestNothingIsDoneWhenTheRevisionCannotBeRecorded(t *testing.T) {
 func TestOneBadPodDoesNotStopTheOthers(t *testing.T) {
 	s := serve(t, builders.Pod("a").Build(), builders.Pod("b").Build())
 	s.fail = func(write string) error {
-		if write == "delete a" {
+		if write == "patch status of a" {
 			return errors.New("admission webhook denied it")
 		}
 		return nil
 	}
-	outcomes := s.take(t, step.DeletePod{Target: step.On(s.pod(t, "a"))}, step.DeletePod{Target: step.On(s.pod(t, "b"))})
+	outcomes := s.take(t, inPlace(s.pod(t, "a")), inPlace(s.pod(t, "b")))
 	if outcomes[0].Err == nil || outcomes[1].Err != nil {
 		t.Errorf("outcomes are %v", outcomes)
 	}

@@ -65,7 +65,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set := &kruisev1alpha1.CloneSet{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			gone := r.memories.Forget(request.NamespacedName)
+			r.Writes.Forget(gone)
+			r.apply.Forget(gone)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading CloneSet %s: %w", request, err)

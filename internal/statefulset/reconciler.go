@@ -66,7 +66,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set := &kruisev1beta1.StatefulSet{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			gone := r.memories.Forget(request.NamespacedName)
+			r.Writes.Forget(gone)
+			r.apply.Forget(gone)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading StatefulSet %s: %w", request, err)

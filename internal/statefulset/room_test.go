@@ -267,11 +267,12 @@ func (s shown) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	return nil
 }
 
-// door is the manager's connection. A test may have it refuse one kind of writes, such as "delete pods".
+// door is the manager's connection. A test may have it refuse one kind of writes, such as "delete pods", and only those of
+// one object.
 type door struct {
 	client.Client
-	refuse string
-	reads  int
+	refuse, only string
+	reads        int
 }
 
 func (d *door) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -280,7 +281,7 @@ func (d *door) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 }
 
 func (d *door) refusal(verb string, o client.Object) error {
-	if d.refuse != verb+" "+api.KindOf(o).String() {
+	if d.refuse != verb+" "+api.KindOf(o).String() || d.only != "" && d.only != o.GetName() {
 		return nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), errors.New("a rule says no"))

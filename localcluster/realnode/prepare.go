@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -81,8 +82,12 @@ func makeBridge(s Settings) error {
 }
 
 func removeBridge(s Settings) error {
-	if _, err := net.InterfaceByName(s.mark()); err != nil {
-		return nil // there is none
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return fmt.Errorf("looking for the pods' bridge: %w", err)
+	}
+	if !slices.ContainsFunc(interfaces, func(i net.Interface) bool { return i.Name == s.mark() }) {
+		return nil
 	}
 	if output, err := command("ip", "link", "delete", s.mark()).CombinedOutput(); err != nil {
 		return fmt.Errorf("removing the pods' bridge %s: %w: %s", s.mark(), err, output)

@@ -12,8 +12,9 @@ import (
 const (
 	// Name is that of the Node object.
 	Name = "real-0"
-	// Label and Taint are the key of the Node's label and of its taint, both with the value "true".
+	// Label is the key of the Node's label, with the value "true".
 	Label = "slipway.dev/real"
+	// Taint is the key of its taint NoSchedule, with the same value.
 	Taint = Label
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -23,6 +24,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
+	"slipway.dev/slipway/localcluster/nodes"
 )
 
 // systemNamespace and managerName are what config/install.yaml calls the manager's place and everything of it.
@@ -87,11 +89,7 @@ func (e *environment) up(ctx context.Context) {
 	DeferCleanup(func() {
 		Expect(localcluster.Down(e.root, failed(), GinkgoWriter)).To(Succeed())
 	})
-	Expect(localcluster.Up(ctx, localcluster.Options{
-		Root: e.root, Executable: e.program("localcluster"), Out: GinkgoWriter,
-		RealNode: ptr.To(true), // where it can be had; what needs it is skipped elsewhere
-	})).To(Succeed())
-
+	e.upWith(ctx, nil)
 	config, err := localcluster.ClientConfig(e.root)
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS, config.UserAgent = -1, "slipway-e2e"
@@ -102,6 +100,26 @@ func (e *environment) up(ctx context.Context) {
 	e.Client, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
+}
+
+// upWith brings the cluster up, or changes its nodes.
+func (e *environment) upWith(ctx context.Context, settings *nodes.Settings) {
+	GinkgoHelper()
+	Expect(localcluster.Up(ctx, localcluster.Options{
+		Root: e.root, Nodes: settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+		RealNode: ptr.To(true), // where it can be had; what needs it is skipped elsewhere
+	})).To(Succeed())
+}
+
+// startIn has the nodes start and restart containers in that time, until the spec ends.
+func (e *environment) startIn(ctx context.Context, delay time.Duration) {
+	GinkgoHelper()
+	before, err := localcluster.NodeSettings(e.root)
+	Expect(err).NotTo(HaveOccurred())
+	faster := before
+	faster.StartDelay, faster.RestartDelay = delay, delay
+	e.upWith(ctx, &faster)
+	DeferCleanup(func(ctx SpecContext) { e.upWith(ctx, &before) })
 }
 
 // install installs Slipway as a user does. The Deployment's pods run on simulated nodes, which means that

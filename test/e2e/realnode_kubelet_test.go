@@ -16,14 +16,14 @@ var _ = describeReal("a kubelet that dies in the middle of a release", func() {
 	ofEveryKind("finds the pods as they were, and starts no container twice", func(kind realKind) {
 		set := createReal(kind.build("web", 2, realTemplate("web")))
 		settleReal(set)
-		before := realPodsOf(set)
+		before := podsOf(set)
 
-		releaseReal(set, "v2")
-		Eventually(func() []string { return images(realPodsOf(set)) }).Should(ContainElement(image("v2")))
+		release(set, "v2")
+		Eventually(func() []string { return images(podsOf(set)) }).Should(ContainElement(image("v2")))
 		killOnRealNode("kubelet")
 		settleReal(set)
 
-		after := realPodsOf(set)
+		after := podsOf(set)
 		Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
 		Expect(each(after, podIP)).To(Equal(each(before, podIP)), "the pods' addresses")
 		for i, pod := range after {
@@ -36,15 +36,15 @@ var _ = describeReal("a kubelet that dies in the middle of a release", func() {
 	It("leaves a set that is settled alone", func() {
 		set := createReal(realCloneSet.build("web", 1, realTemplate("web")))
 		settleReal(set)
-		before := whoIs(realPodsOf(set)[0], appContainer)
+		before := whoIs(podsOf(set)[0], appContainer)
 		killOnRealNode("kubelet")
 		Consistently(func(g Gomega) {
-			pods := realPodsOf(set)
+			pods := podsOf(set)
 			g.Expect(pods).To(HaveLen(1))
 			g.Expect(containerOf(pods[0], appContainer).RestartCount).To(BeZero())
 			g.Expect(pods[0].Status.Phase).To(Equal(corev1.PodRunning))
 		}, quiet).Should(Succeed())
-		Expect(whoIs(realPodsOf(set)[0], appContainer).Started).To(BeTemporally("==", before.Started))
+		Expect(whoIs(podsOf(set)[0], appContainer).Started).To(BeTemporally("==", before.Started))
 	})
 })
 

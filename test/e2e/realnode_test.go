@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,72 +130,10 @@ func createReal[T client.Object](object T) T {
 	return object
 }
 
-// changeReal changes the workload's pod template as a user does.
-func changeReal(set client.Object, how func(*corev1.PodTemplateSpec)) {
+// settleReal waits until the set's status says that the spec is reached, and returns the set as it is then.
+func settleReal[T client.Object](set T) T {
 	GinkgoHelper()
-	Expect(cluster.Get(testCtx, client.ObjectKeyFromObject(set), set)).To(Succeed())
-	before, isObject := set.DeepCopyObject().(client.Object)
-	Expect(isObject).To(BeTrue())
-	how(templateOf(set))
-	Expect(cluster.Patch(testCtx, set, client.MergeFrom(before))).To(Succeed())
-}
-
-// releaseReal gives the container app the image of another version.
-func releaseReal(set client.Object, version string) {
-	GinkgoHelper()
-	changeReal(set, func(template *corev1.PodTemplateSpec) { template.Spec.Containers[0].Image = image(version) })
-}
-
-func templateOf(set client.Object) *corev1.PodTemplateSpec {
-	GinkgoHelper()
-	switch set := set.(type) {
-	case *kruisev1alpha1.CloneSet:
-		return &set.Spec.Template
-	case *kruisev1beta1.StatefulSet:
-		return &set.Spec.Template
-	}
-	Fail(fmt.Sprintf("%T has no pod template that is known here", set))
-	return nil
-}
-
-// settleReal waits until the workload's status says that the spec is reached.
-func settleReal(set client.Object) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(cluster.Get(testCtx, client.ObjectKeyFromObject(set), set)).To(Succeed())
-		var observed int64
-		var ready corev1.ConditionStatus
-		var message string
-		switch set := set.(type) {
-		case *kruisev1alpha1.CloneSet:
-			c := condition(set)
-			observed, ready, message = set.Status.ObservedGeneration, c.Status, c.Message
-		case *kruisev1beta1.StatefulSet:
-			observed = set.Status.ObservedGeneration
-			for _, c := range set.Status.Conditions {
-				if c.Type == kruisev1beta1.StatefulSetConditionReady {
-					ready, message = c.Status, c.Message
-				}
-			}
-		}
-		g.Expect(observed).To(Equal(set.GetGeneration()), "the generation that the status is of")
-		g.Expect(ready).To(Equal(corev1.ConditionTrue), "the condition Ready: %s", message)
-	}).WithTimeout(realPatience).Should(Succeed())
-}
-
-// realPodsOf lists the workload's pods that are not going away, by name.
-func realPodsOf(set client.Object) []*corev1.Pod {
-	GinkgoHelper()
-	list := &corev1.PodList{}
-	Expect(cluster.List(testCtx, list, client.InNamespace(set.GetNamespace()))).To(Succeed())
-	var pods []*corev1.Pod
-	for i := range list.Items {
-		if pod := &list.Items[i]; metav1.IsControlledBy(pod, set) && pod.DeletionTimestamp == nil {
-			pods = append(pods, pod)
-		}
-	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	return pods
+	return settleWithin(realPatience, set)
 }
 
 // containerOf is the status of one of the pod's containers.

@@ -4,6 +4,7 @@ package install
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,10 +35,31 @@ var (
 	cluster *rest.Config
 	// binaries is the folder that kubectl is in.
 	binaries string
+	// auditLog is where the API server writes down who asked for what.
+	auditLog string
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(plane.RunWithStore(m, func(p *plane.Plane) { cluster, binaries = p.Config, p.Binaries }))
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run runs the tests on a plane that writes an audit log, and that asks for the right to an owner's finalizers where a
+// write blocks the deletion of the owner.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "install")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	policy := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	auditLog = filepath.Join(dir, "audit.log")
+	flags := map[string]string{
+		"audit-policy-file": policy, "audit-log-path": auditLog, "enable-admission-plugins": "OwnerReferencesPermissionEnforcement",
+	}
+	return plane.RunWith(m, flags, func(p *plane.Plane) { cluster, binaries = p.Config, p.Binaries })
 }
 
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
