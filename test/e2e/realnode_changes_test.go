@@ -9,12 +9,13 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 var _ = describeReal("a change in place", func() {
 	It("is seen by the process as it was asked for, whatever it is a change of", func() {
-		everyKindAtOnce(func(kind realKind) {
-			atOnce(
+		everyKindTogether(func(kind realKind) {
+			together(
 				func() { prioritiesAndMetadata(kind) },
 				func() { resizeWithoutRestart(kind) },
 				func() { sameDigest(kind) },
@@ -40,16 +41,17 @@ func prioritiesAndMetadata(kind realKind) {
 		corev1.EnvVar{Name: "READY_AFTER", Value: untilReady.String()})
 	set := createReal(kind.build(name, 1, template))
 	settleReal(set)
-	before := realPodsOf(set)[0]
+	before := podsOf(set)[0]
 	Expect(whoIs(before, appContainer).Environment).To(And(HaveKeyWithValue("STAGE", "first"), HaveKeyWithValue("COLOR", "blue")))
 
-	changeReal(set, func(template *corev1.PodTemplateSpec) {
+	change(set, func(now client.Object) {
+		template := viewOf(now).template
 		template.Labels["stage"], template.Annotations["color"] = "second", "green"
 		template.Spec.Containers[0].Image, template.Spec.Containers[1].Image = image("v2"), "registry.test/sidecar:v3"
 	})
 	settleReal(set)
 
-	after := realPodsOf(set)[0]
+	after := podsOf(set)[0]
 	Expect(after.UID).To(Equal(before.UID), "the pod's UID")
 	first, second := whoIs(after, sidecarContainer), whoIs(after, appContainer)
 	Expect(first.Image).To(Equal("registry.test/sidecar:v3"))
@@ -72,16 +74,17 @@ func resizeWithoutRestart(kind realKind) {
 	template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amounts("20m", "32Mi"), Limits: amounts("400m", "64Mi")}
 	set := createReal(kind.build(name, 1, template))
 	settleReal(set)
-	before := realPodsOf(set)[0]
+	before := podsOf(set)[0]
 	then := whoIs(before, appContainer)
 	Expect(then.Limits).To(And(HaveField("Memory", "67108864"), HaveField("CPUQuota", "40000")))
 
-	changeReal(set, func(template *corev1.PodTemplateSpec) {
+	change(set, func(now client.Object) {
+		template := viewOf(now).template
 		template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amounts("30m", "48Mi"), Limits: amounts("600m", "96Mi")}
 	})
 	settleReal(set)
 
-	after := realPodsOf(set)[0]
+	after := podsOf(set)[0]
 	now := whoIs(after, appContainer)
 	Expect(now.Limits).To(And(HaveField("Memory", "100663296"), HaveField("CPUQuota", "60000")))
 	Expect(after.UID).To(Equal(before.UID), "the pod's UID")
@@ -96,13 +99,13 @@ func sameDigest(kind realKind) {
 	name := kind.called("digest")
 	set := createReal(kind.build(name, 1, realTemplate(name)))
 	settleReal(set)
-	before := realPodsOf(set)[0]
+	before := podsOf(set)[0]
 	then := whoIs(before, appContainer)
 
-	releaseReal(set, "v1-again")
+	release(set, "v1-again")
 	settleReal(set)
 
-	after := realPodsOf(set)[0]
+	after := podsOf(set)[0]
 	Expect(after.UID).To(Equal(before.UID), "the pod's UID")
 	Expect(after.Spec.Containers[0].Image).To(Equal(image("v1-again")))
 	Expect(containerOf(after, appContainer).ImageID).To(Equal(containerOf(before, appContainer).ImageID), "the image's digest")

@@ -23,18 +23,19 @@ var _ = describeReal("what a pod keeps in a claim", func() {
 		for range 3 { // one for the pod of the CloneSet, and two for the StatefulSet
 			makeVolume()
 		}
-		atOnce(
+		together(
 			func() { releaseWithClaim(realCloneSet, 1) },
 			func() {
 				set := releaseWithClaim(realStatefulSet, 2)
-				before := realPodsOf(set)
-				changeReal(set, func(template *corev1.PodTemplateSpec) {
+				before := podsOf(set)
+				change(set, func(now client.Object) {
+					template := viewOf(now).template
 					env := &template.Spec.Containers[0].Env
 					*env = append(*env, corev1.EnvVar{Name: "MODE", Value: "new"})
 				})
 				settleReal(set)
-				after := realPodsOf(set)
-				Expect(each(after, podName)).To(Equal(each(before, podName)), "the pods' names")
+				after := podsOf(set)
+				Expect(namesOf(after)).To(Equal(namesOf(before)), "the pods' names")
 				for i, pod := range after {
 					Expect(pod.UID).NotTo(Equal(before[i].UID), "the UID of pod %s", pod.Name)
 					Expect(whoIs(pod, appContainer).Environment).To(HaveKeyWithValue("MODE", "new"))
@@ -44,8 +45,6 @@ var _ = describeReal("what a pod keeps in a claim", func() {
 		)
 	})
 })
-
-func podName(pod *corev1.Pod) string { return pod.Name }
 
 // releaseWithClaim makes a set whose pods keep a note in their claims, and releases another version in place.
 func releaseWithClaim(kind realKind, replicas int32) client.Object {
@@ -69,14 +68,14 @@ func releaseWithClaim(kind realKind, replicas int32) client.Object {
 	}
 	createReal(set)
 	settleReal(set)
-	before := realPodsOf(set)
+	before := podsOf(set)
 	for _, pod := range before {
 		writeFile(pod, appContainer, dataPath+"/note", "kept for "+pod.Name)
 	}
 
-	releaseReal(set, "v2")
+	release(set, "v2")
 	settleReal(set)
-	after := realPodsOf(set)
+	after := podsOf(set)
 	Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
 	for _, pod := range after {
 		Expect(whoIs(pod, appContainer).Version).To(Equal("v2"))

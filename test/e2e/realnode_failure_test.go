@@ -10,8 +10,8 @@ import (
 
 var _ = describeReal("a bad version", func() {
 	It("stops at one pod, and the fix goes through in place", func() {
-		everyKindAtOnce(func(kind realKind) {
-			atOnce(
+		everyKindTogether(func(kind realKind) {
+			together(
 				func() { badThenFixed(kind, "missing", "ErrImageNeverPull") },
 				func() { badThenFixed(kind, "crash", "CrashLoopBackOff") },
 			)
@@ -25,11 +25,11 @@ func badThenFixed(kind realKind, bad, reason string) {
 	name := kind.called(bad)
 	set := createReal(kind.build(name, 2, realTemplate(name)))
 	settleReal(set)
-	before := realPodsOf(set)
+	before := podsOf(set)
 
-	releaseReal(set, bad)
-	Eventually(func() []string { return waitingFor(realPodsOf(set)) }).WithTimeout(realPatience).Should(ConsistOf("", reason))
-	for _, pod := range realPodsOf(set) {
+	release(set, bad)
+	Eventually(func() []string { return waitingFor(podsOf(set)) }).WithTimeout(realPatience).Should(ConsistOf("", reason))
+	for _, pod := range podsOf(set) {
 		if pod.Spec.Containers[0].Image == image(bad) {
 			Expect(whoIs(pod, sidecarContainer).Version).To(Equal("v1"), "the other container of the bad pod")
 			continue
@@ -38,9 +38,9 @@ func badThenFixed(kind realKind, bad, reason string) {
 		Expect(containerOf(pod, appContainer).RestartCount).To(BeZero())
 	}
 
-	releaseReal(set, "v2")
+	release(set, "v2")
 	settleReal(set)
-	after := realPodsOf(set)
+	after := podsOf(set)
 	Expect(uids(after)).To(Equal(uids(before)), "the pods' UIDs")
 	Expect(each(after, podIP)).To(Equal(each(before, podIP)), "the pods' addresses")
 	for i, pod := range after {

@@ -26,7 +26,7 @@ const (
 
 var _ = describeReal("a Service of three pods", func() {
 	It("loses no request to a release in place with a grace period, and some to a recreation", func() {
-		atOnce(
+		together(
 			func() {
 				Expect(lostInReleases(realCloneSet, "in place", inPlaceWithGrace)).To(BeZero(), "lost requests")
 			},
@@ -53,12 +53,12 @@ func lostInReleases(kind realKind, how string, strategy func(client.Object)) int
 	visitors := visit(name)
 	defer visitors.goHome()
 	settleReal(set)
-	before := realPodsOf(set)
+	before := podsOf(set)
 	visitors.come(len(before))
 
 	releases, versions := 0, []string{"v2", "v3", "v1"}
 	for visitors.requests() < enough {
-		releaseReal(set, versions[releases%len(versions)])
+		release(set, versions[releases%len(versions)])
 		settleReal(set)
 		releases++
 	}
@@ -68,7 +68,7 @@ func lostInReleases(kind realKind, how string, strategy func(client.Object)) int
 		kind.name, how, tally.lost, tally.made, releases, inWords(tally.reasons), inWords(tally.answers))
 	Expect(tally.made).To(BeNumerically(">=", enough))
 	Expect(slices.Collect(maps.Keys(tally.answers))).To(ContainElements("v1", "v2"), "the versions that answered")
-	kept := slices.ContainsFunc(realPodsOf(set), func(pod *corev1.Pod) bool { return pod.UID == before[0].UID })
+	kept := slices.ContainsFunc(podsOf(set), func(pod *corev1.Pod) bool { return pod.UID == before[0].UID })
 	Expect(kept).To(Equal(how == "in place"), "whether the pods are still the same")
 	return tally.lost
 }

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -25,7 +24,7 @@ const (
 
 var _ = describeReal("a hook", func() {
 	It("holds the process back from an update and from its end, until its owner lets go", func() {
-		everyKindAtOnce(holdBack)
+		everyKindTogether(holdBack)
 	})
 })
 
@@ -41,10 +40,10 @@ func holdBack(kind realKind) {
 	})
 	createReal(set)
 	settleReal(set)
-	pod := realPodsOf(set)[0]
+	pod := podsOf(set)[0]
 	then := whoIs(pod, appContainer)
 
-	releaseReal(set, "v2")
+	release(set, "v2")
 	pod = inState(pod, kruisev1alpha1.LifecyclePreparingUpdate, corev1.ConditionFalse)
 	now := whoIs(pod, appContainer)
 	Expect(now.Started).To(BeTemporally("==", then.Started), "the process that is held back")
@@ -59,7 +58,7 @@ func holdBack(kind realKind) {
 	Expect(containerOf(pod, appContainer).RestartCount).To(Equal(int32(1)), "restarts of the container")
 	updated := whoIs(pod, appContainer)
 
-	Expect(cluster.Patch(testCtx, set, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":0}}`)))).To(Succeed())
+	scaleTo(set, 0)
 	pod = inState(pod, kruisev1alpha1.LifecyclePreparingDelete, corev1.ConditionTrue)
 	Expect(pod.DeletionTimestamp).To(BeNil(), "the deletion of a pod that is held back")
 	Expect(whoIs(pod, appContainer).Started).To(BeTemporally("==", updated.Started), "the process that is held back")

@@ -12,8 +12,8 @@ import (
 // Real containers take seconds to start and to end, most of which is waiting: a spec that has several sets does with all
 // of them what it does at the same time.
 
-// atOnce runs all bodies at the same time, and returns when the last one has ended.
-func atOnce(bodies ...func()) {
+// together runs all bodies at the same time, and returns when the last one has ended.
+func together(bodies ...func()) {
 	var all sync.WaitGroup
 	for _, body := range bodies {
 		all.Go(func() {
@@ -24,9 +24,9 @@ func atOnce(bodies ...func()) {
 	all.Wait()
 }
 
-// everyKindAtOnce does the same for each kind of workload, at the same time, in one spec.
-func everyKindAtOnce(body func(kind realKind)) {
-	atOnce(func() { body(realCloneSet) }, func() { body(realStatefulSet) })
+// everyKindTogether does the same for each kind of workload, at the same time, in one spec.
+func everyKindTogether(body func(kind realKind)) {
+	together(func() { body(realCloneSet) }, func() { body(realStatefulSet) })
 }
 
 // called makes the name of a set that has sets of other kinds beside it.
