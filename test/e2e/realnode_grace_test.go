@@ -20,8 +20,9 @@ import (
 const (
 	// enough is how many requests have to be made while a release is under way.
 	enough = 5000
-	// graceSeconds is more than what a proxy takes to notice that a pod has left service.
-	graceSeconds = 5
+	// graceSeconds is more than what a proxy and the kubelet take to notice that a pod has left service, also on a machine
+	// that is loaded: a kubelet that is late reports the pod ready once more.
+	graceSeconds = 10
 )
 
 var _ = describeReal("a Service of three pods", func() {
