@@ -23,6 +23,18 @@ type addition struct {
 
 // additions by the file name of a CRD.
 var additions = map[string][]addition{
+	"apps.cafe.cloud.alipay.com_cafedeployments.yaml": {
+		{"podtemplate.yaml", []string{"spec.template"}},
+		{"claimtemplates.yaml", []string{"spec.volumeClaimTemplates"}},
+		{"unitreplicas.yaml", []string{"spec.topology.unitReplicas"}},
+		{"labelselector.yaml", []string{"spec.selector"}},
+		{"selectortemplate.yaml", []string{"spec"}},
+	},
+	"apps.cafe.cloud.alipay.com_inplacesets.yaml": {
+		{"podtemplate.yaml", []string{"spec.template"}},
+		{"labelselector.yaml", []string{"spec.selector"}},
+		{"selectortemplate.yaml", []string{"spec"}},
+	},
 	"apps.kruise.io_clonesets.yaml": {
 		{"podtemplate.yaml", []string{"spec.template"}},
 		{"claimtemplates.yaml", []string{"spec.volumeClaimTemplates"}},

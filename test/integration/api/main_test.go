@@ -82,7 +82,7 @@ func at(t *testing.T, object *unstructured.Unstructured, path ...string) any {
 // rewrite changes an object in etcd, past the API server.
 func rewrite(t *testing.T, set *unstructured.Unstructured, change func(stored *unstructured.Unstructured)) {
 	t.Helper()
-	resource := "apps.kruise.io/" + strings.ToLower(set.GetKind()) + "s"
+	resource := set.GroupVersionKind().Group + "/" + strings.ToLower(set.GetKind()) + "s"
 	err := cluster.Store.Rewrite(t.Context(), resource, set.GetNamespace(), set.GetName(),
 		func(stored map[string]any) { change(&unstructured.Unstructured{Object: stored}) })
 	if err != nil {

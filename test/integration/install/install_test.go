@@ -60,6 +60,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	waitForCRDs(t, c)
 	want := []string{
 		"Namespace slipway-system",
+		"CustomResourceDefinition cafedeployments.apps.cafe.cloud.alipay.com",
+		"CustomResourceDefinition inplacesets.apps.cafe.cloud.alipay.com",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
 		"CustomResourceDefinition statefulsets.apps.kruise.io",
 		"ServiceAccount slipway-system/slipway-manager",
