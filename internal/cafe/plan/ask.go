@@ -20,12 +20,15 @@ func (u *unit) final() int { return max(0, u.split+u.moved) }
 
 // ask compares what each unit is asked for with what stands in writing.
 func (p *pass) ask() {
-	if p.spec.Strategy.Pause && (p.groups == nil || !p.sameSplit() || p.d.Status.UpdateRevision != p.update) {
+	if p.spec.Strategy.Pause && (p.groups == nil || !p.aimed) {
 		p.wait("strategy.pause: nothing new begins")
 		return
 	}
 	p.keep()
 	for _, u := range p.units {
+		if u.kept > 0 {
+			p.wait("%s keeps %d more than its number until other units have theirs", named(u.name), u.kept)
+		}
 		switch {
 		case versioned(p.spec.PodSetType):
 			p.shift(u)
@@ -45,24 +48,16 @@ func (p *pass) ask() {
 // when those that replace them are there. What finds no node is no pod that is worth keeping.
 func (p *pass) keep() {
 	excess, lack := 0, 0
-	free := map[*unit]int{}
 	for _, u := range p.units {
 		over := u.asked - p.granted(u)
-		u.kept = max(0, over-u.short)
-		free[u] = u.kept
+		u.kept = max(0, over-len(u.unschedulable))
 		excess += u.kept
 		if u.listed {
 			lack += max(0, u.final()-p.secured(u))
 		}
 	}
 	for ; excess > lack; excess-- {
-		most := p.fullest()
-		most.kept--
-	}
-	for _, u := range p.units {
-		if u.kept > 0 {
-			p.wait("%s keeps %d more than its number until other units have theirs", named(u.name), u.kept)
-		}
+		p.fullest().kept--
 	}
 }
 

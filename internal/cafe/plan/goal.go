@@ -18,8 +18,10 @@ import (
 // are on their way, and cuts the rest anew.
 func (p *pass) goal() (decided bool) {
 	if p.spec.Strategy.Pause {
+		p.aimed = p.sameSplit() && p.d.Status.UpdateRevision == p.update
 		return false
 	}
+	p.aimed = true
 	if p.movedFor != "" && p.movedFor != p.purpose() {
 		decided = true
 		p.movedFor = ""

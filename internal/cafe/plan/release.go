@@ -170,6 +170,7 @@ func (p *pass) annotate(why, event string, confirmed, group *string) {
 // missing says what keeps the current group from its end, unit by unit.
 func (p *pass) missing() []string {
 	var words []string
+	p.keep()
 	for _, w := range p.groups[p.current].Units {
 		u := p.unit(w.Unit)
 		if u == nil || !u.listed {

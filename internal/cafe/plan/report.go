@@ -17,8 +17,7 @@ func (p *pass) report() {
 	s.ObservedGeneration = p.d.Generation
 	s.UpdateRevision, s.CurrentRevision = p.update, p.promoted
 	s.LabelSelector = metav1.FormatLabelSelector(p.spec.Selector)
-	frozen := p.plan.Invalid != nil || p.plan.Topology != nil || p.spec.Strategy.Pause && (!p.sameSplit() || p.d.Status.UpdateRevision != p.update)
-	if frozen && p.d.Status.UpdateRevision != "" { // what stands in writing is for the template and the split of before
+	if !p.aimed { // the groups in writing are for the template of before
 		s.UpdateRevision = p.d.Status.UpdateRevision
 	}
 	s.Groups = p.writtenGroups()
@@ -28,7 +27,7 @@ func (p *pass) report() {
 	anyMoved := false
 	for _, u := range p.units {
 		anyMoved = anyMoved || u.moved != 0
-		s.Units = append(s.Units, p.writtenUnit(u, frozen))
+		s.Units = append(s.Units, p.writtenUnit(u))
 		s.Replicas += int32(u.Has)
 		s.ReadyReplicas += int32(u.Ready)
 		s.AvailableReplicas += int32(u.Available)
@@ -57,9 +56,9 @@ func (p *pass) writtenGroups() []cafev1alpha1.ReleaseGroup {
 	return written
 }
 
-func (p *pass) writtenUnit(u *unit, frozen bool) cafev1alpha1.UnitStatus {
+func (p *pass) writtenUnit(u *unit) cafev1alpha1.UnitStatus {
 	desired := u.split + u.moved
-	if frozen {
+	if !p.aimed {
 		desired = u.was + u.moved
 	}
 	written := cafev1alpha1.UnitStatus{
@@ -116,7 +115,7 @@ func (p *pass) phase() cafev1alpha1.CafeDeploymentPhase {
 
 // stable tells whether everything is as the spec wants it.
 func (p *pass) stable() bool {
-	if p.running() || p.groups == nil && !p.idle || p.d.Status.UpdateRevision != p.update || !p.sameSplit() {
+	if p.running() || p.groups == nil && !p.idle || !p.aimed {
 		return false
 	}
 	for _, u := range p.units {

@@ -29,7 +29,7 @@ func (p *pass) renew(u *unit, n, wanted int) {
 	at := slices.IndexFunc(u.sets, func(s Set) bool { return s.Revision == p.update })
 	if at < 0 {
 		if wanted > 0 {
-			p.plan.Asks = append(p.plan.Asks, Ask{Why: p.why(u, wanted, 0), Unit: u.name, Revision: p.update, GivesTemplate: true, Replicas: wanted, UnitReplicas: n})
+			p.plan.Asks = append(p.plan.Asks, Ask{Why: p.why(u, n, n-wanted), Unit: u.name, Revision: p.update, GivesTemplate: true, Replicas: wanted, UnitReplicas: n})
 		}
 		return
 	}
