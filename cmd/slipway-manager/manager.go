@@ -10,8 +10,11 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -74,6 +78,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 			// Nobody here reads them, and they are often half of an object.
 			DefaultTransform: cache.TransformStripManagedFields(),
 			NewInformer:      newInformer,
+			ByObject:         unitsOnly(),
 		},
 		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
@@ -102,6 +107,15 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 	return mgr, nil
 }
 
+// unitsOnly leaves those built-in sets out that no CafeDeployment keeps: in most clusters that is all of them.
+func unitsOnly() map[client.Object]cache.ByObject {
+	hasUnit := labels.NewSelector()
+	if unit, err := labels.NewRequirement(cafev1alpha1.LabelUnit, selection.Exists, nil); err == nil { // a constant that is valid
+		hasUnit = hasUnit.Add(*unit)
+	}
+	return map[client.Object]cache.ByObject{&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit}}
+}
+
 // newClient does not have the server look for fields that it does not know: what we write is made from its own types, and
 // the search is a good part of what a patch costs the server.
 func newClient(config *rest.Config, options client.Options) (client.Client, error) {
@@ -115,7 +129,7 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 // newScheme knows the built-in kinds and ours.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}
