@@ -83,7 +83,7 @@ func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set cl
 	shown.Name, shown.Revision = set.GetName(), set.GetAnnotations()[cafev1alpha1.AnnotationRevision]
 	shown.Differs = o.kind.Differs(set, d)
 	u.Sets = append(u.Sets, shown)
-	u.Unschedulable = append(u.Unschedulable, podset.Unschedulable(pods)...)
+	u.Unschedulable = append(u.Unschedulable, podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)...)
 	o.sets[shown.Name] = set
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -76,7 +78,7 @@ func newWorld(t *testing.T, d *cafev1alpha1.CafeDeployment, objects ...client.Ob
 	}
 	inner := b.Build()
 	w.client = interceptor.NewClient(inner, w.interceptor())
-	w.reconciler = cafe.New(cafe.Dependencies{Cache: inner, Live: inner, Client: w.client, Events: w.events, Clock: w.clock})
+	w.reconciler = cafe.New(cafe.Dependencies{Cache: inner, Live: inner, Client: w.client, Events: w.events, Clock: w.clock, Concurrency: 1})
 	return w
 }
 
@@ -251,7 +253,7 @@ func setStatus(set client.Object, has, updated int32) {
 
 // look is one pass.
 func (w *world) look() (ctrl.Result, error) {
-	return w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: key})
+	return w.reconciler.Reconcile(log.IntoContext(w.t.Context(), logr.Discard()), ctrl.Request{NamespacedName: key})
 }
 
 // settle goes on until nothing is written any more, and returns what was written.

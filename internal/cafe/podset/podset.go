@@ -3,7 +3,9 @@
 package podset
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/cafe/plan"
+	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -61,8 +64,20 @@ func All() []Kind {
 	return []Kind{inPlaceSets{}, replicaSets{}, statefulSets{}, cloneSets{}, advancedStatefulSets{}}
 }
 
-// Unschedulable is since when each of the pods finds no node.
-func Unschedulable(pods []*corev1.Pod) []time.Time {
+// Unschedulable is since when each of the set's pods finds no node. Of a set with ordinals only those at its upper end count:
+// it loses its highest ordinals first, and a pod below that has a node would go in the place of the one that has none.
+func Unschedulable(kind cafev1alpha1.PodSetType, set string, pods []*corev1.Pod) []time.Time {
+	if kind == cafev1alpha1.StatefulSetPodSetType || kind == cafev1alpha1.AdvancedStatefulSetPodSetType {
+		pods = slices.Clone(pods)
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+			m, _ := ordinal.Of(set, a.Name)
+			n, _ := ordinal.Of(set, b.Name)
+			return cmp.Compare(n, m)
+		})
+		if at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return !FindsNoNode(p) }); at >= 0 {
+			pods = pods[:at]
+		}
+	}
 	var since []time.Time
 	for _, p := range pods {
 		if FindsNoNode(p) {

@@ -201,12 +201,35 @@ func TestPodsThatFindNoNode(t *testing.T) {
 		}
 		return p
 	}
-	got := podset.Unschedulable([]*corev1.Pod{
-		pod("False", "Unschedulable"), pod("False", "SchedulingGated"), pod("True", ""), {},
-		pod("False", "Unschedulable", func(p *corev1.Pod) { p.DeletionTimestamp = &since }),
-	})
-	if diff := cmp.Diff([]time.Time{since.Time}, got); diff != "" {
-		t.Errorf("since when (-want +got):\n%s", diff)
+	called := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Name = name } }
+	const clones, ordinals = cafev1alpha1.CloneSetPodSetType, cafev1alpha1.StatefulSetPodSetType
+	for sentence, c := range map[string]struct {
+		kind cafev1alpha1.PodSetType
+		pods []*corev1.Pod
+		want int
+	}{
+		"only pods that are wanted and find no node": {clones, []*corev1.Pod{
+			pod("False", "Unschedulable"), pod("False", "SchedulingGated"), pod("True", ""), {},
+			pod("False", "Unschedulable", func(p *corev1.Pod) { p.DeletionTimestamp = &since }),
+		}, 1},
+		"the highest ordinals": {ordinals, []*corev1.Pod{
+			pod("True", "", called("web-1")), pod("False", "Unschedulable", called("web-10")), pod("False", "Unschedulable", called("web-2")),
+		}, 2},
+		"an ordinal below one that has a node cannot be given up": {ordinals, []*corev1.Pod{
+			pod("False", "Unschedulable", called("web-0")), pod("True", "", called("web-1")),
+		}, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := podset.Unschedulable(c.kind, "web", c.pods)
+			if len(got) != c.want {
+				t.Errorf("got %v, want %d", got, c.want)
+			}
+			for _, at := range got {
+				if !at.Equal(since.Time) {
+					t.Errorf("since %v, want %v", at, since)
+				}
+			}
+		})
 	}
 }
 
