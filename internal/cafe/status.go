@@ -120,6 +120,8 @@ func progressing(w *conditionWriter, next plan.Plan, failures []string, waits st
 		w.Set(kind, true, "WriteFailed", waits)
 	case len(next.Full) > 0:
 		w.Set(kind, false, "UnitFull", waits)
+	case waits == "":
+		w.Set(kind, true, "Progressing", "pod sets are asked for what stands in writing")
 	default:
 		w.Set(kind, true, "Progressing", waits)
 	}
