@@ -19,6 +19,7 @@ import (
 	"slipway.dev/slipway/internal/cafe"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/inplaceset"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/server"
 	"slipway.dev/slipway/internal/statefulset"
@@ -26,6 +27,7 @@ import (
 
 // controllers are all that there are, by the name that --controllers takes.
 var controllers = map[string]controller{
+	"inplaceset":  {owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind).GroupKind(), setUp: setUpInPlaceSet},
 	"cloneset":    {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
 	"statefulset": {owner: kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind(), setUp: setUpStatefulSet},
 	"cafedeployment": {
@@ -72,43 +74,56 @@ func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) 
 
 func setUpCloneSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := cloneset.New(cloneset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, cloneset.Options{Concurrency: o.concurrency})
 }
 
 func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := statefulset.New(statefulset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, statefulset.Options{Concurrency: o.concurrency})
 }
 
 func setUpCafeDeployment(mgr ctrl.Manager, o *options, _ bool) error {
 	reconciler := cafe.New(cafe.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
 	})
 	return reconciler.SetupWithManager(mgr, cafe.Options{Concurrency: o.concurrency})
+}
+
+func setUpInPlaceSet(mgr ctrl.Manager, o *options, _ bool) error {
+	reconciler := inplaceset.New(inplaceset.Dependencies{
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
+	})
+	return reconciler.SetupWithManager(mgr, inplaceset.Options{Concurrency: o.concurrency})
 }
 
 // newTracker returns the tracker of one controller's own writes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -75,10 +76,9 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		Logger: logger,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(o.watchNamespaces),
-			// Nobody here reads them, and they are often half of an object.
-			DefaultTransform: cache.TransformStripManagedFields(),
-			NewInformer:      newInformer,
-			ByObject:         unitsOnly(),
+			ByObject:          unitsOnly(),
+			DefaultTransform:  keepAppliers,
+			NewInformer:       newInformer,
 		},
 		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
@@ -116,6 +116,23 @@ func unitsOnly() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit}}
 }
 
+// keepAppliers leaves of an object's field managers the names of those that apply it on the server's side, which are
+// few and mostly none. Nobody here reads the rest, and it is often half of an object.
+func keepAppliers(stored any) (any, error) {
+	object, err := meta.Accessor(stored)
+	if err != nil {
+		return stored, nil //nolint:nilerr // a tombstone of the cache has no fields to strip
+	}
+	var appliers []metav1.ManagedFieldsEntry
+	for _, e := range object.GetManagedFields() {
+		if e.Operation == metav1.ManagedFieldsOperationApply {
+			appliers = append(appliers, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
+		}
+	}
+	object.SetManagedFields(appliers)
+	return stored, nil
+}
+
 // newClient does not have the server look for fields that it does not know: what we write is made from its own types, and
 // the search is a good part of what a patch costs the server.
 func newClient(config *rest.Config, options client.Options) (client.Client, error) {
@@ -129,7 +146,7 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 // newScheme knows the built-in kinds and ours.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}

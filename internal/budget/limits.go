@@ -57,7 +57,11 @@ func NewLimits(spec Spec) (Limits, error) {
 	}
 
 	limits := Limits{Replicas: replicas}
-	limits.Partition = wholePartition(spec.Partition, replicas, resolve(spec.Partition, Up, "spec.updateStrategy.partition"))
+	partition, err := Partition(spec.Partition, replicas, "spec.updateStrategy.partition")
+	if err != nil {
+		errs = append(errs, err)
+	}
+	limits.Partition = partition
 	limits.Surge = resolve(spec.MaxSurge, Up, "spec.updateStrategy.maxSurge")
 	if spec.Paused {
 		limits.Surge = 0
@@ -79,6 +83,12 @@ func NewLimits(spec Spec) (Limits, error) {
 		return Limits{}, err
 	}
 	return limits, nil
+}
+
+// Partition resolves a partition as NewLimits does. The error names the field.
+func Partition(v *intstr.IntOrString, replicas int, field string) (int, error) {
+	resolved, err := Resolve(v, replicas, Up, field)
+	return wholePartition(v, replicas, resolved), err
 }
 
 // wholePartition applies what is special about a partition: only the literal

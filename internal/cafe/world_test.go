@@ -33,6 +33,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cafe"
 	"slipway.dev/slipway/internal/cafe/podset"
 	"slipway.dev/slipway/internal/owned"
@@ -78,7 +79,7 @@ func newWorld(t *testing.T, d *cafev1alpha1.CafeDeployment, objects ...client.Ob
 	}
 	inner := b.Build()
 	w.client = interceptor.NewClient(inner, w.interceptor())
-	w.reconciler = cafe.New(cafe.Dependencies{Cache: inner, Live: inner, Client: w.client, Events: w.events, Clock: w.clock, Concurrency: 1})
+	w.reconciler = cafe.New(cafe.Dependencies{Cache: inner, Live: inner, Client: w.client, Events: w.events, Clock: w.clock, Apply: apply.Options{Concurrency: 1}})
 	return w
 }
 

@@ -63,7 +63,7 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p)}
 	if d.Drains(p) {
-		update.Drain = drain(p, now)
+		update.Drain = OutOfService(p, now)
 	}
 	if d.Drains(p) && grace > 0 {
 		if held, err := hold(p, d, aim.Revision, grace); err != nil {
@@ -125,7 +125,7 @@ func goOn(p *corev1.Pod, record Record, d Difference, now time.Time) (step.Updat
 	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p), Resumes: true}
 	if d.Drains(p) { // nothing to write, unless somebody has opened the gate meanwhile
-		update.Drain = drain(p, now)
+		update.Drain = OutOfService(p, now)
 	}
 	bring(&update, &record, p, d, now)
 	drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
@@ -168,9 +168,9 @@ func InService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
 // our drain and our patch, which a write in between would turn into a conflict.
 var drainMessage = fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionFalse)
 
-// drain is what takes a pod out of service. Ready follows in the same write when the containers are
-// ready, so that endpoints drop the pod without waiting for the node.
-func drain(p *corev1.Pod, now time.Time) []corev1.PodCondition {
+// OutOfService is what takes a pod out of service, or nil when it has no gate or is out of it already. Ready follows in
+// the same write when the containers are ready, so that endpoints drop the pod without waiting for the node.
+func OutOfService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
 	if gateIs(p, corev1.ConditionFalse) {
 		return nil
 	}

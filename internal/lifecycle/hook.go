@@ -58,6 +58,9 @@ type Hooks struct {
 	// PreparesAll: while any hook has handlers, every new pod is PreparingNormal first, and without a preNormal hook
 	// until it has a node. Otherwise only a preNormal hook makes it so, as long as handlers of it are missing.
 	PreparesAll bool
+	// CloseGate: a pod that a hook holds is out of service by the gate InPlaceUpdateReady, which opens when it is held no
+	// more; and handlers come back only by their owners, who watch that gate.
+	CloseGate bool
 }
 
 // HooksOf reads the hooks of a spec, which may have none.

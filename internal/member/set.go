@@ -58,6 +58,8 @@ type Set struct {
 	// ChoosesRecreated: a pod whose recreation waits for its preDelete hook is labelled as chosen for deletion, so
 	// that it is not taken for one that is scaled in, which may be called off.
 	ChoosesRecreated bool
+	// Loss says what a pod that is recreated loses; empty where nobody has to be told.
+	Loss string
 
 	// ResizeOff: resources of living pods are not to be changed.
 	ResizeOff bool

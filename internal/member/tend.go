@@ -18,6 +18,8 @@ func (s *Set) Tend(m Member) Verdict {
 	switch {
 	case m.Unreadable != nil:
 		return Verdict{Refused: refused(m.Pod, m.Unreadable.Error())}
+	case s.returned(m.Pod) && (m.Progress.NextBatch || m.Progress.Holding && m.Progress.GraceLeft == 0):
+		return Verdict{Held: s.heldBefore("update")}
 	case m.Progress.Holding && m.Progress.GraceLeft == 0:
 		resumed, err := inplace.Resume(m.Pod, s.Now)
 		if err != nil {
@@ -45,7 +47,7 @@ func (s *Set) settle(m Member) (v Verdict) {
 	if err != nil {
 		v.Refused = refused(m.Pod, err.Error())
 	}
-	conditions = append(s.inService(m), conditions...)
+	conditions = append(s.gate(m, state), conditions...)
 	patch := s.labelling(m, state)
 	switch {
 	case patch.Labels != nil:
@@ -54,6 +56,15 @@ func (s *Set) settle(m Member) (v Verdict) {
 		v.Step = step.SetConditions{Because: "no in-place update is under way", Target: step.On(m.Pod), Conditions: conditions}
 	}
 	return v
+}
+
+// gate are the conditions of the gate in a state: a pod that a hook holds may have to stay out of service.
+func (s *Set) gate(m Member, state kruisev1alpha1.LifecycleState) []corev1.PodCondition {
+	held := state == kruisev1alpha1.LifecyclePreparingUpdate || state == kruisev1alpha1.LifecyclePreparingDelete
+	if s.Hooks.CloseGate && held {
+		return inplace.OutOfService(m.Pod, s.Now)
+	}
+	return s.inService(m)
 }
 
 // inService are the conditions that put a pod into service. Before its node has greeted a new pod, nothing can be in

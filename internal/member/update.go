@@ -44,8 +44,10 @@ func (s *Set) UpdateOf(m Member) Verdict {
 	if undrainable && s.Policy != InPlaceOnly {
 		return s.recreate(m, gateless+", so it cannot leave service for an update in place")
 	}
-	if held, waits := s.beforeUpdate(m); waits {
-		return held
+	if !s.undisturbed(m, d) {
+		if held, waits := s.beforeUpdate(m); waits {
+			return held
+		}
 	}
 	begun, err := inplace.Begin(m.Pod, d, s.aim(), s.Grace, s.Now)
 	if err != nil {
@@ -58,6 +60,11 @@ func (s *Set) UpdateOf(m Member) Verdict {
 		maps.Copy(begun.Patch.Annotations, entered.Annotations)
 	}
 	return s.begin(m, begun, undrainable)
+}
+
+// undisturbed tells whether the hook has nothing to do before an update: it is there for traffic, and the pod serves on.
+func (s *Set) undisturbed(m Member, d inplace.Difference) bool {
+	return s.Hooks.CloseGate && m.Progress.Finished && !d.Drains(m.Pod)
 }
 
 // gateless is said of pods that were made without the gate.
@@ -89,6 +96,9 @@ func (s *Set) fallBack(m Member, why string) Verdict {
 }
 
 func (s *Set) recreate(m Member, why string) Verdict {
+	if s.Loss != "" {
+		why += "; " + s.Loss
+	}
 	return s.Delete(m.Pod, step.Recreate, why)
 }
 

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// crds are the kinds that the demo uses.
-var crds = []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"}
+// crds are the kinds whose controllers the demo's manager runs.
+var crds = []string{"inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"}
 
 const (
 	partOf    = "app.kubernetes.io/part-of"

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/unit"
 )
 
 // longest is how long the name of a pod set may be. Built-in StatefulSets put it, a hyphen and a hash of ten letters into
@@ -19,46 +20,16 @@ const longest = 52
 
 // Template is the template of the pods of a unit: that of the deployment, with the unit's label, tied to the unit's nodes.
 // InPlaceSets tie their pods themselves. Version tells the pods of one version from others where units have a set for each.
-func Template(d *cafev1alpha1.CafeDeployment, unit, version string) *corev1.PodTemplateSpec {
+func Template(d *cafev1alpha1.CafeDeployment, name, version string) *corev1.PodTemplateSpec {
 	t := d.Spec.Template.DeepCopy()
-	t.Labels = with(t.Labels, cafev1alpha1.LabelUnit, unit)
+	t.Labels = with(t.Labels, cafev1alpha1.LabelUnit, name)
 	if version != "" {
 		t.Labels = with(t.Labels, cafev1alpha1.LabelRevision, version)
 	}
 	if d.Spec.PodSetType != cafev1alpha1.InPlaceSetPodSetType && d.Spec.PodSetType != "" {
-		tie(&t.Spec, d.Spec.Topology.UnitType, unit)
+		return unit.Within(t, d.Spec.Topology.UnitType, name)
 	}
 	return t
-}
-
-// tie lets pods come only to nodes of the unit. Terms of a node selector are alternatives, so each of them is narrowed.
-func tie(spec *corev1.PodSpec, kind cafev1alpha1.UnitType, unit string) {
-	key := cafev1alpha1.LabelCell
-	switch kind {
-	case cafev1alpha1.NoneUnitType:
-		return
-	case cafev1alpha1.ZoneUnitType:
-		key = corev1.LabelTopologyZone
-	case cafev1alpha1.CellUnitType:
-	}
-	if spec.Affinity == nil {
-		spec.Affinity = &corev1.Affinity{}
-	}
-	if spec.Affinity.NodeAffinity == nil {
-		spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
-	}
-	nodes := spec.Affinity.NodeAffinity
-	if nodes.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		nodes.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{}
-	}
-	required := nodes.RequiredDuringSchedulingIgnoredDuringExecution
-	if len(required.NodeSelectorTerms) == 0 {
-		required.NodeSelectorTerms = []corev1.NodeSelectorTerm{{}}
-	}
-	for i := range required.NodeSelectorTerms {
-		term := &required.NodeSelectorTerms[i]
-		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{unit}})
-	}
 }
 
 // Selector finds the pods of a unit's set and of no other.

@@ -3,14 +3,13 @@
 package plan
 
 import (
-	"fmt"
-	"hash/fnv"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/revision"
 )
 
@@ -27,14 +26,9 @@ func (p *pass) newPod(from revision.Revision, id string) *corev1.Pod {
 
 func podName(set *kruisev1alpha1.CloneSet, id string) string { return set.Name + "-" + id }
 
-// idAlphabet has no vowels and nothing that looks like something else, so no id is a word or misread.
-const idAlphabet = "bcdfghjklmnpqrstvwxz2456789"
-
 // names gives out ids for new pods: the first of a fixed sequence that nothing uses.
 //
-// The sequence depends on the set alone. A manager that has lost its memory and looks at an old cache
-// therefore asks for the same names again, and the API server refuses the second pod: no slot is ever
-// filled twice.
+// The sequence depends on the set alone: see member.ID.
 type names struct {
 	pass *pass
 	used map[string]bool
@@ -58,7 +52,7 @@ func (p *pass) newNames() *names {
 func (n *names) next() string {
 	for {
 		set, held := n.pass.world.Set, n.pass.holdings()
-		id := idAt(set, n.n)
+		id := member.ID(set.UID, n.n)
 		n.n++
 		// A claim may be in the way of a name as well: one that is on its way out, or that has lost its label.
 		if name := podName(set, id); !n.used[name] && held.instances[id] == nil && !n.pass.hasClaim(id) {
@@ -66,16 +60,4 @@ func (n *names) next() string {
 			return id
 		}
 	}
-}
-
-func idAt(set *kruisev1alpha1.CloneSet, n int) string {
-	sum := fnv.New64a()
-	fmt.Fprintf(sum, "%s/%d", set.UID, n)
-	rest := sum.Sum64()
-	id := make([]byte, 5)
-	for i := range id {
-		id[i] = idAlphabet[rest%uint64(len(idAlphabet))]
-		rest /= uint64(len(idAlphabet))
-	}
-	return string(id)
 }

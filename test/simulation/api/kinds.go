@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -25,11 +26,14 @@ const (
 	Claims
 	Nodes
 	StatefulSets
+	InPlaceSets
 	kinds // their number
 )
 
 // Kinds returns every kind, in a fixed order.
-func Kinds() []Kind { return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets} }
+func Kinds() []Kind {
+	return []Kind{CloneSets, Revisions, Pods, Claims, Nodes, StatefulSets, InPlaceSets}
+}
 
 // String returns the plural resource name.
 func (k Kind) String() string { return k.resource().Resource }
@@ -48,6 +52,8 @@ func (k Kind) resource() schema.GroupResource {
 		return schema.GroupResource{Resource: "nodes"}
 	case StatefulSets:
 		return kruisev1beta1.Resource("statefulsets")
+	case InPlaceSets:
+		return cafev1alpha1.Resource("inplacesets")
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -67,6 +73,8 @@ func (k Kind) groupKind() schema.GroupKind {
 		return schema.GroupKind{Kind: "Node"}
 	case StatefulSets:
 		return kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind()
+	case InPlaceSets:
+		return cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind).GroupKind()
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -88,6 +96,8 @@ func KindOf(obj client.Object) Kind {
 		return Nodes
 	case *kruisev1beta1.StatefulSet:
 		return StatefulSets
+	case *cafev1alpha1.InPlaceSet:
+		return InPlaceSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
 	}
@@ -107,6 +117,8 @@ func clone(obj client.Object) client.Object {
 	case *corev1.Node:
 		return o.DeepCopy()
 	case *kruisev1beta1.StatefulSet:
+		return o.DeepCopy()
+	case *cafev1alpha1.InPlaceSet:
 		return o.DeepCopy()
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", obj))
@@ -128,6 +140,8 @@ func assign(dst, src client.Object) {
 		src.(*corev1.Node).DeepCopyInto(d)
 	case *kruisev1beta1.StatefulSet:
 		src.(*kruisev1beta1.StatefulSet).DeepCopyInto(d)
+	case *cafev1alpha1.InPlaceSet:
+		src.(*cafev1alpha1.InPlaceSet).DeepCopyInto(d)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -148,6 +162,8 @@ func alias(dst, src client.Object) {
 		*d = *src.(*corev1.Node)
 	case *kruisev1beta1.StatefulSet:
 		*d = *src.(*kruisev1beta1.StatefulSet)
+	case *cafev1alpha1.InPlaceSet:
+		*d = *src.(*cafev1alpha1.InPlaceSet)
 	default:
 		panic(fmt.Sprintf("the simulated API server does not store %T", dst))
 	}
@@ -168,6 +184,8 @@ func (k Kind) empty() client.Object {
 		return &corev1.Node{}
 	case StatefulSets:
 		return &kruisev1beta1.StatefulSet{}
+	case InPlaceSets:
+		return &cafev1alpha1.InPlaceSet{}
 	default:
 		panic(fmt.Sprintf("no such kind: %d", int(k)))
 	}
@@ -212,6 +230,11 @@ func fill(list client.ObjectList, objects []client.Object, shared bool) {
 		for _, o := range objects {
 			l.Items = append(l.Items, *pick(o).(*kruisev1beta1.StatefulSet))
 		}
+	case *cafev1alpha1.InPlaceSetList:
+		l.Items = make([]cafev1alpha1.InPlaceSet, 0, len(objects))
+		for _, o := range objects {
+			l.Items = append(l.Items, *pick(o).(*cafev1alpha1.InPlaceSet))
+		}
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}
@@ -231,6 +254,8 @@ func kindOfList(list client.ObjectList) Kind {
 		return Nodes
 	case *kruisev1beta1.StatefulSetList:
 		return StatefulSets
+	case *cafev1alpha1.InPlaceSetList:
+		return InPlaceSets
 	default:
 		panic(fmt.Sprintf("the simulated API server does not list %T", list))
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -48,6 +49,11 @@ func touched(sub Subresource, before client.Object) client.Object {
 			return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
 		}
 		return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *cafev1alpha1.InPlaceSet:
+		if sub == Status {
+			return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 	case *corev1.Pod:
 		if sub == Status {
 			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -38,6 +39,9 @@ func prepareForCreate(obj client.Object) {
 		o.Generation = 1
 	case *kruisev1beta1.StatefulSet:
 		o.Status = kruisev1beta1.StatefulSetStatus{}
+		o.Generation = 1
+	case *cafev1alpha1.InPlaceSet:
+		o.Status = cafev1alpha1.InPlaceSetStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
@@ -90,6 +94,9 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *kruisev1beta1.StatefulSet:
 		next := after.(*kruisev1beta1.StatefulSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *cafev1alpha1.InPlaceSet:
+		next := after.(*cafev1alpha1.InPlaceSet)
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *corev1.Pod:
 		return preparePod(sub, old, after.(*corev1.Pod))

@@ -39,6 +39,12 @@ func (s *Scene) HeldFromDeletion(pod *corev1.Pod) error {
 // heldFromUpdate: a pod whose update has begun already goes on, also when its hook came later.
 func (s *Scene) heldFromUpdate(pod *corev1.Pod) error {
 	state, h := StateOf(pod), s.Hooks.InPlaceUpdate
+	if s.ByGate { // also in the middle: who came back too early must let go again
+		if Blocks(h, pod) {
+			return fmt.Errorf("pod is updated in place while traffic is routed to it in state %s", state)
+		}
+		return nil
+	}
 	begun := state == kruisev1alpha1.LifecycleUpdating || pod.Annotations[kruisev1alpha1.AnnotationInPlaceGrace] != "" ||
 		strings.Contains(pod.Annotations[kruisev1alpha1.AnnotationInPlaceState], `"nextContainer`)
 	if begun {

@@ -90,6 +90,9 @@ func (s *Scene) setsStatus(before, after *corev1.Pod) error {
 	case is == nil:
 		return fmt.Errorf("a status write without the gate's condition")
 	case is.Status == corev1.ConditionFalse:
+		if s.ByGate { // this is how it begins, for a deletion, too
+			break
+		}
 		if s.Paused && Available(before, s.MinReadySeconds, s.Now) {
 			return fmt.Errorf("an available pod is drained while the set is paused")
 		}
@@ -98,14 +101,22 @@ func (s *Scene) setsStatus(before, after *corev1.Pod) error {
 				return err
 			}
 		}
-		if Holds(after, corev1.ContainersReady) && Holds(after, corev1.PodReady) {
-			return fmt.Errorf("the gate is closed but Ready stays True until the node notices")
-		}
-		return s.Rules.Takes(before, "drains")
+		return s.closes(before, after)
 	case was != nil && was.Status == corev1.ConditionFalse && is.Status == corev1.ConditionTrue:
 		return s.returns(after)
 	}
+	if is.Status == corev1.ConditionFalse {
+		return s.closes(before, after)
+	}
 	return nil
+}
+
+// closes: a pod leaves service at once, and only when it may.
+func (s *Scene) closes(before, after *corev1.Pod) error {
+	if Holds(after, corev1.ContainersReady) && Holds(after, corev1.PodReady) {
+		return fmt.Errorf("the gate is closed but Ready stays True until the node notices")
+	}
+	return s.Rules.Takes(before, "drains")
 }
 
 // returns: a pod goes back into service when its containers run what the spec says and what its label promises.

@@ -35,8 +35,11 @@ type Kind interface {
 
 // Spec is what sets of all kinds say.
 type Spec struct {
-	Template        *corev1.PodTemplateSpec
-	Hooks           kruisev1alpha1.Lifecycle
+	Template *corev1.PodTemplateSpec
+	Hooks    kruisev1alpha1.Lifecycle
+	// ByGate: the hooks are those of components that route traffic. A pod that they hold is out of service by the gate
+	// InPlaceUpdateReady, and handlers come and go as that gate says, not as the state does.
+	ByGate          bool
 	MinReadySeconds int32
 	Paused          bool
 	Current         string // status.currentRevision

@@ -166,7 +166,11 @@ func (s *Story) hooks() kruisev1alpha1.Lifecycle {
 	if s.Set() == nil {
 		return kruisev1alpha1.Lifecycle{}
 	}
-	return s.Kind.Asks(s.Set()).Hooks
+	asks := s.Kind.Asks(s.Set())
+	if asks.ByGate { // their owners are actors of the kind
+		return kruisev1alpha1.Lifecycle{}
+	}
+	return asks.Hooks
 }
 
 func (s *Story) choices() []choice {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
@@ -33,7 +34,8 @@ type Moment[S client.Object] struct {
 	After int
 	// Says tells it in the transcript.
 	Says string
-	// Edit changes the spec; Pods changes pods, in the order of their names. Either may be nil.
+	// Edit changes the spec; Pods changes pods, in the order of their names, and deletes those that it gives a time of
+	// deletion. Either may be nil.
 	Edit func(S)
 	Pods func([]*corev1.Pod)
 	// Deletes the set.
@@ -104,6 +106,12 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 	}
 	m.Pods(copies)
 	for i, pod := range copies {
+		if pod.DeletionTimestamp != nil && before[i].DeletionTimestamp == nil {
+			if err := t.Server.Delete("user", api.Pods, client.ObjectKeyFromObject(pod), nil, nil); err != nil {
+				panic(fmt.Sprintf("the user's deletion failed: %v", err))
+			}
+			continue
+		}
 		if !reflect.DeepEqual(pod, before[i]) {
 			t.Must(t.Server.Update("user", api.Main, pod))
 		}
@@ -280,6 +288,11 @@ func verbOf(s step.Step) (string, step.Target) {
 	case step.PatchPod:
 		return "patch", s.Target
 	case step.SetConditions:
+		for _, c := range s.Conditions {
+			if c.Type == kruisev1alpha1.ConditionInPlaceUpdateReady && c.Status == corev1.ConditionFalse {
+				return "take out of service", s.Target
+			}
+		}
 		return "put into service", s.Target
 	case step.UpdateInPlace:
 		switch {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inplaceset
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/inplaceset/plan"
+)
+
+// report writes the status when anything in it has changed, and then tells people by events what was done.
+func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, outcomes []apply.Outcome, now time.Time) error {
+	defer apply.Tell(r.Events, world.Set, outcomes, nil)
+	status := statusOf(world, next, outcomes, now)
+	if equality.Semantic.DeepEqual(world.Set.Status, status) {
+		return nil
+	}
+	after := world.Set.DeepCopy()
+	after.Status = status
+	if err := r.apply.Status(ctx, world.Set, after); err != nil {
+		return err
+	}
+	conditions.TellTrouble(r.Events, world.Set, world.Set.Status.Conditions, status.Conditions, cafev1alpha1.ConditionStalled)
+	return nil
+}
+
+// statusOf is the status that the observed world has. It never depends on what was just done, except that errors are
+// told.
+func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now time.Time) cafev1alpha1.InPlaceSetStatus {
+	before := &world.Set.Status
+	status := cafev1alpha1.InPlaceSetStatus{
+		ObservedGeneration: world.Set.Generation,
+		UpdateRevision:     next.UpdateRevision,
+		CurrentRevision:    next.CurrentRevision,
+		CollisionCount:     before.CollisionCount,
+		LabelSelector:      metav1.FormatLabelSelector(world.Set.Spec.Selector),
+	}
+	if next.CollisionCount != ptr.Deref(before.CollisionCount, 0) {
+		status.CollisionCount = &next.CollisionCount
+	}
+	for _, m := range next.Members {
+		status.Replicas++
+		status.ReadyReplicas += one(m.Ready)
+		status.AvailableReplicas += one(m.Available)
+		status.UpdatedReplicas += one(m.Updated)
+		status.UpdatedReadyReplicas += one(m.Updated && m.Ready)
+		status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
+	}
+	if wanted := int32(next.Limits.Replicas); next.Invalid == nil && status.UpdatedReplicas == wanted && status.Replicas == wanted {
+		status.CurrentRevision = status.UpdateRevision
+	}
+	status.Conditions = conditionsOf(world, next, status, outcomes, now)
+	return status
+}
+
+func one(counts bool) int32 {
+	if counts {
+		return 1
+	}
+	return 0
+}
