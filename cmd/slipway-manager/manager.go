@@ -10,9 +10,12 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -78,6 +81,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		Logger: logger,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(o.watchNamespaces),
+			ByObject:          unitsOnly(),
 			DefaultTransform:  keepAppliers,
 			NewInformer:       newInformer,
 		},
@@ -107,6 +111,15 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		return nil, fmt.Errorf("adding health checks: %w", err)
 	}
 	return mgr, nil
+}
+
+// unitsOnly leaves those built-in sets out that no CafeDeployment keeps: in most clusters that is all of them.
+func unitsOnly() map[client.Object]cache.ByObject {
+	hasUnit := labels.NewSelector()
+	if unit, err := labels.NewRequirement(cafev1alpha1.LabelUnit, selection.Exists, nil); err == nil { // a constant that is valid
+		hasUnit = hasUnit.Add(*unit)
+	}
+	return map[client.Object]cache.ByObject{&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit}}
 }
 
 // keepAppliers leaves of an object's field managers the names of those that apply it on the server's side, which are

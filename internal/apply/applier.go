@@ -197,6 +197,14 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.SetConditions:
 		_, err := a.patchConditions(ctx, owner, s.Target, s.Conditions)
 		return err
+	case step.CreateSet:
+		return a.createSet(ctx, owner, s)
+	case step.ChangeSet:
+		return a.changeSet(ctx, owner, s)
+	case step.DeleteSet:
+		return a.deleteSet(ctx, owner, s)
+	case step.Annotate:
+		return a.annotate(ctx, owner, s)
 	case step.UpdateInPlace:
 		return a.changePod(ctx, owner, s.Target, s.Drain, s.Resize, s.Patch)
 	}
