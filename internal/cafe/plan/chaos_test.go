@@ -23,7 +23,6 @@ type judge struct {
 	c *cells
 	// answers are confirmations that were given while the question was open, since the groups were last cut.
 	answers, begun int
-	cut            string
 	// moves are when quota last came to a unit.
 	arrived map[string]time.Time
 	broken  []string

@@ -25,7 +25,7 @@ func (p *pass) goal() (decided bool) {
 	if p.movedFor != "" && p.movedFor != p.purpose() {
 		decided = true
 		p.movedFor = ""
-		p.tell(false, "QuotaReturned", "replicas, topology or template have changed: the units get their split again")
+		p.tell("QuotaReturned", "replicas, topology or template have changed: the units get their split again")
 	}
 	before := p.before()
 	if decided {

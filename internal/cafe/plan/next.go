@@ -130,8 +130,8 @@ func (p *pass) lookAgainIn(wait time.Duration) {
 	}
 }
 
-func (p *pass) tell(warning bool, reason, format string, args ...any) {
-	p.plan.News = append(p.plan.News, News{Reason: reason, Note: fmt.Sprintf(format, args...), Warning: warning})
+func (p *pass) tell(reason, format string, args ...any) {
+	p.plan.News = append(p.plan.News, News{Reason: reason, Note: fmt.Sprintf(format, args...)})
 }
 
 func (p *pass) wait(format string, args ...any) {

@@ -46,7 +46,7 @@ func (p *pass) group() (decided bool) {
 	p.done = make([]bool, len(p.groups))
 	p.current = 0
 	p.divide()
-	p.tell(false, "GroupStarted", "%s begins: %s", p.title(0), p.contents(0))
+	p.tell("GroupStarted", "%s begins: %s", p.title(0), p.contents(0))
 	return true
 }
 
@@ -88,14 +88,14 @@ func (p *pass) advance() (decided bool) {
 			return false
 		}
 		p.done[p.current], decided = true, true
-		p.tell(false, "GroupDone", "%s is done: %s", p.title(p.current), p.contents(p.current))
+		p.tell("GroupDone", "%s is done: %s", p.title(p.current), p.contents(p.current))
 	}
 	switch {
 	case last:
 		p.current = none
 		p.promoted = p.update
 		p.divide()
-		p.tell(false, "ReleaseDone", "all groups of revision %s are done", p.update)
+		p.tell("ReleaseDone", "all groups of revision %s are done", p.update)
 		return true
 	case p.spec.Strategy.Pause:
 		p.wait("strategy.pause: %s does not begin", p.title(p.current+1))
@@ -110,7 +110,7 @@ func (p *pass) advance() (decided bool) {
 func (p *pass) begin() bool {
 	p.current++
 	p.divide()
-	p.tell(false, "GroupStarted", "%s begins: %s", p.title(p.current), p.contents(p.current))
+	p.tell("GroupStarted", "%s begins: %s", p.title(p.current), p.contents(p.current))
 	return true
 }
 

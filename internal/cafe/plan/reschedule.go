@@ -44,7 +44,7 @@ func (p *pass) reschedule() (decided bool) {
 			to.movedAt = p.now
 			decided = true
 			p.movedFor = p.purpose()
-			p.tell(false, "Rescheduled", "%s gives the quota of 1 pod up to %s: the pod has found no node for %s", named(from.name), named(to.name), p.delay())
+			p.tell("Rescheduled", "%s gives the quota of 1 pod up to %s: the pod has found no node for %s", named(from.name), named(to.name), p.delay())
 		}
 		if resting > 0 {
 			p.wait("%s, moved there less than %s ago, in %s", step.Counted(resting, "pod that finds no node", "pods that find no node"), rest, named(from.name))

@@ -16,14 +16,14 @@ import (
 )
 
 // front stands before the API server, and can be as old as those that give a watch no list to begin with, and as broken as
-// those that answer a creation without saying what became of it.
+// those that answer a write without saying what became of it.
 type front struct {
 	url string
 	old bool
 
 	mu sync.Mutex
-	// failing are the resources of which the next creation fails.
-	failing map[string]bool
+	// failing is how many of the next writes of a kind fail.
+	failing map[string]int
 }
 
 func startFront(t *testing.T, old bool) *front {
@@ -47,7 +47,8 @@ func startFront(t *testing.T, old bool) *front {
 		switch {
 		case f.old && r.URL.Query().Get("sendInitialEvents") == "true":
 			refuse(w, http.StatusUnprocessableEntity, "Invalid")
-		case r.Method == http.MethodPost && f.fails(path.Base(r.URL.Path)):
+		case r.Method == http.MethodPost && f.fails(path.Base(r.URL.Path)),
+			r.Method == http.MethodPatch && f.fails("patch of "+path.Base(path.Dir(r.URL.Path))):
 			refuse(w, http.StatusInternalServerError, "InternalError")
 		default:
 			proxy.ServeHTTP(w, r)
@@ -61,22 +62,25 @@ func startFront(t *testing.T, old bool) *front {
 	return f
 }
 
-// failNext has the next creation of each of the resources fail.
+// failNext has the next creation of each of the resources fail, or the next patch of one where it is called "patch of" that;
+// of what is named twice, the next two.
 func (f *front) failNext(resources ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failing = map[string]bool{}
+	f.failing = map[string]int{}
 	for _, resource := range resources {
-		f.failing[resource] = true
+		f.failing[resource]++
 	}
 }
 
 func (f *front) fails(resource string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fails := f.failing[resource]
-	delete(f.failing, resource)
-	return fails
+	if f.failing[resource] == 0 {
+		return false
+	}
+	f.failing[resource]--
+	return true
 }
 
 func refuse(w http.ResponseWriter, code int, reason string) {

@@ -56,6 +56,8 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	w.cloneSet(t)
 	w.statefulSet(t)
 	w.inPlaceSet(t)
+	w.cafeDeployments(t, "units", cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType,
+		cafev1alpha1.CloneSetPodSetType, cafev1alpha1.AdvancedStatefulSetPodSetType)
 	first.stop(t)
 	if err := first.leads(t, c, false); err != nil {
 		t.Errorf("the manager ended in order, but its lease was not given back: %v", err)
@@ -71,6 +73,11 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 		return nil
 	}
 	// What became of a creation without an answer is looked up.
+	broken.failNext("inplacesets", "replicasets", "statefulsets", "clonesets")
+	w.cafeDeployments(t, "unsure", cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType, cafev1alpha1.CloneSetPodSetType)
+	// The first patch of a deployment that fails is overtaken by that of its status.
+	broken.failNext("statefulsets", "patch of cafedeployments", "patch of cafedeployments")
+	w.cafeDeployments(t, "doubtful", cafev1alpha1.AdvancedStatefulSetPodSetType)
 	broken.failNext("controllerrevisions", "persistentvolumeclaims", "pods")
 	w.create(t, builders.StatefulSet("late").Replicas(1).Parallel().Claim("data", "1Gi").With(func(s *kruisev1beta1.StatefulSet) {
 		s.Spec.Template.Spec.NodeName = playedHere
