@@ -20,9 +20,10 @@ func StageOf(s Step) Stage {
 	switch s.(type) {
 	case CreateRevision, AdoptRevision, RenumberRevision:
 		return Recording
-	case AdoptPod, ReleasePod, PatchPod, SetConditions, UpdateInPlace, DeletePod, DeleteClaim, GiveClaim, ResizeClaim:
+	case AdoptPod, ReleasePod, PatchPod, SetConditions, UpdateInPlace, DeletePod, DeleteClaim, GiveClaim, ResizeClaim, Annotate,
+		ChangeSet, DeleteSet:
 		return Changing
-	case CreatePod, CreateClaim:
+	case CreatePod, CreateClaim, CreateSet:
 		return Creating
 	case ForgetRevision, TrimPodsToDelete:
 		return Forgetting

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -212,6 +213,50 @@ type TrimPodsToDelete struct {
 	Target
 	// Keep are the names that stay, in their order.
 	Keep []string
+}
+
+// Object is any object of the API, by a Go type of its own.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// CreateSet creates a pod set: an object whose own controller keeps pods.
+type CreateSet struct {
+	Because
+	Set Object
+}
+
+// Subject returns the name of the set.
+func (s CreateSet) Subject() string { return s.Set.GetName() }
+
+// ChangeSet changes a pod set from what was looked at to what it shall be, and names only what differs. It fails with a
+// conflict when the set is no longer as it was.
+type ChangeSet struct {
+	Because
+	Before, After Object
+}
+
+// Subject returns the name of the set.
+func (s ChangeSet) Subject() string { return s.Before.GetName() }
+
+// DeleteSet deletes a pod set that has no pods.
+type DeleteSet struct {
+	Because
+	Target
+	// Set is any object of its kind.
+	Set Object
+}
+
+// Annotate sets annotations of the object that is looked after, all in one patch; those with a nil value are removed.
+type Annotate struct {
+	Because
+	Target
+	// Object is any object of its kind.
+	Object      Object
+	Annotations map[string]*string
+	// Event is the reason of the event that people see; none when empty.
+	Event string
 }
 
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value

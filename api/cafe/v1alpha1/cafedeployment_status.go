@@ -130,6 +130,10 @@ type GroupQuota struct {
 
 	// Pods is how many pods the group takes there.
 	Pods int32 `json:"pods"`
+
+	// New is how many of them are brought up; the others are updated.
+	// +optional
+	New int32 `json:"new,omitempty"`
 }
 
 // UnitStatus tells of one unit.
@@ -165,6 +169,14 @@ type UnitStatus struct {
 	// RescheduledOut is how many pods were moved to other units.
 	// +optional
 	RescheduledOut int32 `json:"rescheduledOut,omitempty"`
+
+	// RescheduledAt is when pods were last moved here. They are not moved again for 300 seconds.
+	// +optional
+	RescheduledAt *metav1.Time `json:"rescheduledAt,omitempty"`
+
+	// Short is how many of its pods have found no node for longer than autoReschedule.initialDelaySeconds.
+	// +optional
+	Short int32 `json:"short,omitempty"`
 
 	// ShortUntil is how long the unit counts as short of resources: until then it gets no pods of others.
 	// +optional

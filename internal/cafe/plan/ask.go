@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import "fmt"
+
+// granted is how many pods a unit may have now, by what stands in writing.
+func (p *pass) granted(u *unit) int {
+	if !u.listed {
+		return 0
+	}
+	if p.groups == nil && u.asked < u.split+min(0, u.moved) {
+		return u.asked // more come in groups
+	}
+	return max(0, u.split-u.tail.Create+u.moved)
+}
+
+// final is how many pods a unit is to have in the end.
+func (u *unit) final() int { return max(0, u.split+u.moved) }
+
+// ask compares what each unit is asked for with what stands in writing.
+func (p *pass) ask() {
+	if p.spec.Strategy.Pause && (p.groups == nil || !p.aimed) {
+		p.wait("strategy.pause: nothing new begins")
+		return
+	}
+	p.keep()
+	for _, u := range p.units {
+		if u.kept > 0 {
+			p.wait("%s keeps %d more than its number until other units have theirs", named(u.name), u.kept)
+		}
+		switch {
+		case versioned(p.spec.PodSetType):
+			p.shift(u)
+		case len(u.sets) == 0:
+			if n := p.granted(u); n > 0 {
+				p.plan.Asks = append(p.plan.Asks, Ask{Why: p.why(u, n, 0), Unit: u.name, Revision: p.update, GivesTemplate: true, Replicas: n, UnitReplicas: n})
+			}
+		case !u.listed:
+			p.dismiss(u)
+		default:
+			p.resize(u)
+		}
+	}
+}
+
+// keep leaves units that have more pods than their number some of them, as many as others still lack: pods are taken away
+// when those that replace them are there. What finds no node is no pod that is worth keeping.
+func (p *pass) keep() {
+	excess, lack := 0, 0
+	for _, u := range p.units {
+		over := u.asked - p.granted(u)
+		u.kept = max(0, over-len(u.unschedulable))
+		excess += u.kept
+		if u.listed {
+			lack += max(0, u.final()-p.secured(u))
+		}
+	}
+	for ; excess > lack; excess-- {
+		p.fullest().kept--
+	}
+}
+
+// fullest is the unit that gives the next pod up: one that is on its way out, else the one that has most beyond its number,
+// the last of several.
+func (p *pass) fullest() *unit {
+	var found *unit
+	for _, u := range p.units {
+		if u.kept > 0 && (found == nil || found.listed && !u.listed || found.listed == u.listed && u.kept >= found.kept) {
+			found = u
+		}
+	}
+	return found
+}
+
+// secured is how many of its pods a unit can be counted on for. Of one that grows, those that are available.
+func (p *pass) secured(u *unit) int {
+	sure := min(u.asked, u.final())
+	if u.head.Create+u.tail.Create > 0 && p.running() || u.asked < u.final() {
+		sure = min(sure, u.Available)
+	}
+	return sure
+}
+
+// partition is how many of n pods must be left as they are. It never rises while a template is released: what was let go
+// cannot be called back.
+func (p *pass) partition(u *unit, n int) int {
+	held := min(u.held, n)
+	if ordinal(p.spec.PodSetType) { // places count, and not what is on them
+		held = n
+		for _, s := range u.sets {
+			if s.Revision == p.update {
+				held = min(s.Partition, n)
+			}
+		}
+	}
+	if p.groups == nil && !p.idle {
+		return held
+	}
+	keeps := u.tail.Update + u.kept
+	if ordinal(p.spec.PodSetType) && keeps > 0 {
+		keeps = u.split - u.tail.Create + u.kept - u.head.Pods()
+	}
+	return max(0, min(keeps, held))
+}
+
+// resize asks the one pod set of a unit for its numbers, and gives it the template.
+func (p *pass) resize(u *unit) {
+	s := u.sets[0]
+	n := p.granted(u) + u.kept
+	a := Ask{Unit: u.name, Set: s.Name, Revision: p.update, GivesTemplate: s.Revision != p.update, Replicas: n, UnitReplicas: n, Partition: p.partition(u, n)}
+	switch {
+	case a.GivesTemplate:
+		a.Why = fmt.Sprintf("it has the template of revision %s, and revision %s is released", s.Revision, p.update)
+	case a.Replicas != s.Asked || a.Partition != s.Partition:
+		a.Why = p.why(u, n, a.Partition)
+	case s.Differs != "":
+		a.Why = s.Differs + " of the CafeDeployment has changed"
+	default:
+		return
+	}
+	p.plan.Asks = append(p.plan.Asks, a)
+}
+
+// dismiss takes the pods of a unit away that the topology does not name any more, and then its pod set.
+func (p *pass) dismiss(u *unit) {
+	s := u.sets[0]
+	switch {
+	case u.kept == 0 && s.Asked == 0 && s.Seen && s.Has == 0:
+		p.plan.Asks = append(p.plan.Asks, Ask{Why: "the topology does not name its unit any more, and its pods are gone", Unit: u.name, Set: s.Name, Deletes: true})
+	case u.kept < s.Asked:
+		why := fmt.Sprintf("the topology does not name its unit any more: %d of its pods are not needed", s.Asked-u.kept)
+		p.plan.Asks = append(p.plan.Asks, Ask{
+			Why: why, Unit: u.name, Set: s.Name, Revision: s.Revision,
+			Replicas: u.kept, UnitReplicas: u.kept, Partition: min(s.Partition, u.kept),
+		})
+	}
+}
+
+// why says in one sentence why a unit is asked for its numbers.
+func (p *pass) why(u *unit, n, keeps int) string {
+	switch {
+	case p.running() && n < u.asked:
+		return fmt.Sprintf("%s has %d more than its number", named(u.name), u.asked-n)
+	case p.running() && keeps > 0:
+		return fmt.Sprintf("%s: %s keeps %d on older versions", p.title(p.current), named(u.name), keeps)
+	case p.running():
+		return p.title(p.current) + " has all of " + named(u.name) + " on revision " + p.update
+	case n < u.asked:
+		return fmt.Sprintf("%s is to have %d of all pods", named(u.name), n)
+	}
+	return fmt.Sprintf("%s is to have %d of all pods on revision %s", named(u.name), n, p.update)
+}

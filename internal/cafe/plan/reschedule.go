@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/step"
+)
+
+// rest is how long a unit that was short gets nothing, and how long quota that was moved stays where it is.
+const rest = 300 * time.Second
+
+// reschedule has units that are short of resources give quota up to others.
+func (p *pass) reschedule() (decided bool) {
+	if !p.spec.Topology.AutoReschedule.Enable || p.spec.Strategy.Pause {
+		return false
+	}
+	for _, u := range p.units {
+		decided = p.watch(u) || decided
+	}
+	for _, from := range p.units {
+		if from.short == 0 || !from.listed {
+			continue
+		}
+		if from.fixed {
+			p.plan.Full = append(p.plan.Full, p.full(from, from.short, "unitReplicas fixes its number"))
+			continue
+		}
+		left, resting := p.movable(from)
+		for ; left > 0; left-- {
+			to := p.taker(from)
+			if to == nil {
+				p.plan.Full = append(p.plan.Full, p.full(from, left, "no other unit can take them"))
+				break
+			}
+			from.moved--
+			to.moved++
+			to.movedAt = p.now
+			decided = true
+			p.movedFor = p.purpose()
+			p.tell(false, "Rescheduled", "%s gives the quota of 1 pod up to %s: the pod has found no node for %s", named(from.name), named(to.name), p.delay())
+		}
+		if resting > 0 {
+			p.wait("%s, moved there less than %s ago, in %s", step.Counted(resting, "pod that finds no node", "pods that find no node"), rest, named(from.name))
+			p.lookAgainIn(from.movedAt.Add(rest).Sub(p.now))
+		}
+	}
+	return decided
+}
+
+// watch finds out how many pods of a unit are short, and until when the unit counts as short. Only that it begins and that
+// it ends is written, so that a shortage that lasts causes no writes.
+func (p *pass) watch(u *unit) (decided bool) {
+	late := 0
+	for _, since := range u.unschedulable {
+		if wait := since.Add(p.delay()).Sub(p.now); wait > 0 {
+			p.lookAgainIn(wait)
+			continue
+		}
+		late++
+	}
+	u.short = max(0, late-max(0, u.Has-p.granted(u))) // what the unit is to lose is no quota any more
+	switch {
+	case (u.short > 0) != (u.wasShort > 0):
+		u.shortUntil = ceil(p.now.Add(rest))
+		return true
+	case u.short == 0 && !u.shortUntil.IsZero() && !p.now.Before(u.shortUntil):
+		u.shortUntil = time.Time{}
+		return true
+	case u.short == 0 && !u.shortUntil.IsZero():
+		p.lookAgainIn(u.shortUntil.Sub(p.now))
+	}
+	return false
+}
+
+// movable is how much quota a unit can give up now, and how much has come too lately.
+func (p *pass) movable(u *unit) (left, resting int) {
+	left = min(u.short, p.granted(u))
+	if p.now.Before(u.movedAt.Add(rest)) {
+		resting = min(left, max(0, u.moved))
+	}
+	return left - resting, resting
+}
+
+// taker is the unit that has got least so far, of those that may get anything.
+func (p *pass) taker(from *unit) *unit {
+	var may []*unit
+	for _, u := range p.units {
+		if u != from && u.listed && !u.fixed && u.short == 0 && len(u.unschedulable) == 0 && !p.now.Before(u.shortUntil) {
+			may = append(may, u)
+		}
+	}
+	if len(may) == 0 {
+		return nil
+	}
+	return slices.MinFunc(may, func(a, b *unit) int { return cmp.Compare(a.moved, b.moved) })
+}
+
+func (p *pass) full(u *unit, n int, why string) string {
+	return named(u.name) + " has no room for " + step.Counted(n, "pod", "pods") + ", and " + why
+}
+
+func (p *pass) delay() time.Duration {
+	seconds := ptr.Deref(p.spec.Topology.AutoReschedule.InitialDelaySeconds, cafev1alpha1.DefaultInitialDelaySeconds)
+	return time.Duration(seconds) * time.Second
+}
+
+// ceil is the next whole second: the API stores no parts of one, and a wait must not become shorter by being written.
+func ceil(t time.Time) time.Time {
+	if whole := t.Truncate(time.Second); !whole.Equal(t) {
+		return whole.Add(time.Second)
+	}
+	return t
+}
+
+// named is a unit in a sentence.
+func named(unit string) string {
+	if unit == "" {
+		return "the only unit"
+	}
+	return "unit " + unit
+}
