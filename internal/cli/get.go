@@ -16,8 +16,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"slipway.dev/slipway/internal/cli/cafes"
 	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/cli/inplacesets"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/statefulsets"
 )
@@ -39,7 +41,7 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 type shown interface {
 	Name() string
 	GroupVersionKind() schema.GroupVersionKind
-	ReadsClaims() bool
+	Reads() []string
 	Look(ctx context.Context, c client.Reader, key types.NamespacedName, now time.Time) (sets.View, error)
 	List(ctx context.Context, c client.Reader, now time.Time, options ...client.ListOption) ([]sets.View, error)
 	Watch(ctx context.Context, c client.WithWatch, key types.NamespacedName, changed feed.Signal) (sets.Source, error)
@@ -65,6 +67,8 @@ func shownKinds() []shownKind {
 	return []shownKind{
 		cloneSetKind(),
 		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"}},
+		{shown: inplacesets.Kind(), command: "inplaceset", plural: "inplacesets", short: []string{"ips"}},
+		{shown: cafes.Kind{}, command: "cafe", plural: "cafedeployments", short: []string{"cafedeployment"}},
 	}
 }
 
