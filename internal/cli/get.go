@@ -54,22 +54,32 @@ type shownKind struct {
 	// command is the name of its command, plural that of its resource, and short are further names.
 	command, plural string
 	short           []string
+	// pause is the path of the field, below spec, that holds a release up.
+	pause []string
 }
 
 // resource is the full name of the resource.
 func (k shownKind) resource() string { return k.plural + "." + k.GroupVersionKind().Group }
 
 func cloneSetKind() shownKind {
-	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"}}
+	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"},
+		pause: []string{"updateStrategy", "paused"}}
 }
 
 func shownKinds() []shownKind {
 	return []shownKind{
 		cloneSetKind(),
-		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"}},
-		{shown: inplacesets.Kind(), command: "inplaceset", plural: "inplacesets", short: []string{"ips"}},
-		{shown: cafes.Kind{}, command: "cafe", plural: "cafedeployments", short: []string{"cafedeployment"}},
+		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"},
+			pause: []string{"updateStrategy", "rollingUpdate", "paused"}},
+		{shown: inplacesets.Kind(), command: "inplaceset", plural: "inplacesets", short: []string{"ips"},
+			pause: []string{"strategy", "paused"}},
+		cafeKind(),
 	}
+}
+
+func cafeKind() shownKind {
+	return shownKind{shown: cafes.Kind{}, command: "cafe", plural: "cafedeployments", short: []string{"cafedeployment"},
+		pause: []string{"strategy", "pause"}}
 }
 
 // getSets is one call of `get cloneset`, or of the same for another kind.
