@@ -22,7 +22,8 @@ import (
 )
 
 // crds are the kinds that the demo uses.
-var crds = []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"}
+var crds = []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
+	"inplacesets.apps.cafe.cloud.alipay.com", "cafedeployments.apps.cafe.cloud.alipay.com"}
 
 const (
 	partOf    = "app.kubernetes.io/part-of"
