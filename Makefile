@@ -83,6 +83,15 @@ lint: ## Check the rules of the house (.golangci.yml), and that each of them fir
 	$(TOOL) golangci-lint run ./...
 	hack/lint-selftest.sh
 
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities that the code reaches, and say so when their database cannot be reached
+	hack/vuln-selftest.sh
+	hack/vuln.sh
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a minute each, two at a time: FUZZTIME=60s, FUZZ=<regexp> for some of them
+	hack/fuzz.sh
+
 .PHONY: test
 test: build k8s test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
 
@@ -96,7 +105,7 @@ test-simulation: ## Run the controllers in thousands of random worlds
 
 .PHONY: soak
 soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
-	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cloneset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration

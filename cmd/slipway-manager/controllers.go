@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/cafe"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/inplaceset"
@@ -28,13 +30,18 @@ var controllers = map[string]controller{
 	"inplaceset":  {owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind).GroupKind(), setUp: setUpInPlaceSet},
 	"cloneset":    {owner: kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind).GroupKind(), setUp: setUpCloneSet},
 	"statefulset": {owner: kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind(), setUp: setUpStatefulSet},
+	"cafedeployment": {
+		owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind).GroupKind(), setUp: setUpCafeDeployment, sets: cafe.Owned,
+	},
 }
 
 type controller struct {
-	// owner is the kind of objects that own the pods.
+	// owner is the kind of objects that own the pods, or the sets that do.
 	owner schema.GroupKind
 	// setUp has the manager run the controller; resize: the server can change the resources of living pods.
 	setUp func(mgr ctrl.Manager, o *options, resize bool) error
+	// sets are the kinds of pod sets that it owns; nil for none.
+	sets func() []client.Object
 }
 
 func controllerNames() []string {
@@ -43,7 +50,13 @@ func controllerNames() []string {
 
 // setUp has the manager run the controllers of these names.
 func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) error {
-	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	var sets []client.Object
+	for _, name := range enabled {
+		if c := controllers[name]; c.sets != nil {
+			sets = append(sets, c.sets()...)
+		}
+	}
+	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer(), sets...); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
 	// Asked once: a server that learns it in an upgrade is believed after the next start.
@@ -61,41 +74,54 @@ func setUp(ctx context.Context, mgr ctrl.Manager, o *options, enabled []string) 
 
 func setUpCloneSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := cloneset.New(cloneset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, cloneset.Options{Concurrency: o.concurrency})
 }
 
 func setUpStatefulSet(mgr ctrl.Manager, o *options, resize bool) error {
 	reconciler := statefulset.New(statefulset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
-		ResizeOff:   !resize,
+		Cache:     mgr.GetCache(),
+		Live:      mgr.GetAPIReader(),
+		Client:    mgr.GetClient(),
+		Events:    mgr.GetEventRecorder("slipway"),
+		Clock:     clock.RealClock{},
+		Writes:    newTracker(mgr, o),
+		Apply:     o.apply(),
+		ResizeOff: !resize,
 	})
 	return reconciler.SetupWithManager(mgr, statefulset.Options{Concurrency: o.concurrency})
 }
 
+func setUpCafeDeployment(mgr ctrl.Manager, o *options, _ bool) error {
+	reconciler := cafe.New(cafe.Dependencies{
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
+	})
+	return reconciler.SetupWithManager(mgr, cafe.Options{Concurrency: o.concurrency})
+}
+
 func setUpInPlaceSet(mgr ctrl.Manager, o *options, _ bool) error {
 	reconciler := inplaceset.New(inplaceset.Dependencies{
-		Cache:       mgr.GetCache(),
-		Live:        mgr.GetAPIReader(),
-		Client:      mgr.GetClient(),
-		Events:      mgr.GetEventRecorder("slipway"),
-		Clock:       clock.RealClock{},
-		Writes:      newTracker(mgr, o),
-		Concurrency: o.writeConcurrency,
+		Cache:  mgr.GetCache(),
+		Live:   mgr.GetAPIReader(),
+		Client: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("slipway"),
+		Clock:  clock.RealClock{},
+		Writes: newTracker(mgr, o),
+		Apply:  o.apply(),
 	})
 	return reconciler.SetupWithManager(mgr, inplaceset.Options{Concurrency: o.concurrency})
 }

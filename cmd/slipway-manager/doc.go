@@ -10,7 +10,7 @@ package main
 // stands alone. The events of the election are of the older events API.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=slipway-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=slipway-system,resources=leases,resourceNames=slipway-manager,verbs=get;update
-// +kubebuilder:rbac:groups="",namespace=slipway-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=slipway-system,resources=events,verbs=create
 
 // Every controller tells about its objects, in their namespaces.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 )
 
 // newInformer is what the cache is filled by. Pods that another controller owns are let go as soon as they are decoded:
@@ -85,8 +87,12 @@ func (f *foreign) pass(e watch.Event) (watch.Event, bool) {
 	return e, known || !isForeign(p)
 }
 
-// isForeign tells whether another controller than ours owns the pod. A pod without any may be adopted.
+// isForeign tells whether another controller than ours owns the pod. A pod without any may be adopted, and those of the
+// built-in sets of a CafeDeployment are counted.
 func isForeign(p *corev1.Pod) bool {
+	if _, ofUnit := p.Labels[cafev1alpha1.LabelUnit]; ofUnit {
+		return false
+	}
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
 		return false

@@ -10,8 +10,12 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -72,9 +76,9 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		Logger: logger,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(o.watchNamespaces),
-			// Nobody here reads them, and they are often half of an object.
-			DefaultTransform: cache.TransformStripManagedFields(),
-			NewInformer:      newInformer,
+			ByObject:          unitsOnly(),
+			DefaultTransform:  keepAppliers,
+			NewInformer:       newInformer,
 		},
 		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
@@ -101,6 +105,32 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		return nil, fmt.Errorf("adding health checks: %w", err)
 	}
 	return mgr, nil
+}
+
+// unitsOnly leaves those built-in sets out that no CafeDeployment keeps: in most clusters that is all of them.
+func unitsOnly() map[client.Object]cache.ByObject {
+	hasUnit := labels.NewSelector()
+	if unit, err := labels.NewRequirement(cafev1alpha1.LabelUnit, selection.Exists, nil); err == nil { // a constant that is valid
+		hasUnit = hasUnit.Add(*unit)
+	}
+	return map[client.Object]cache.ByObject{&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit}}
+}
+
+// keepAppliers leaves of an object's field managers the names of those that apply it on the server's side, which are
+// few and mostly none. Nobody here reads the rest, and it is often half of an object.
+func keepAppliers(stored any) (any, error) {
+	object, err := meta.Accessor(stored)
+	if err != nil {
+		return stored, nil //nolint:nilerr // a tombstone of the cache has no fields to strip
+	}
+	var appliers []metav1.ManagedFieldsEntry
+	for _, e := range object.GetManagedFields() {
+		if e.Operation == metav1.ManagedFieldsOperationApply {
+			appliers = append(appliers, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
+		}
+	}
+	object.SetManagedFields(appliers)
+	return stored, nil
 }
 
 // newClient does not have the server look for fields that it does not know: what we write is made from its own types, and

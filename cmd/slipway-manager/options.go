@@ -36,6 +36,7 @@ type options struct {
 	controllers      []string
 	concurrency      int
 	writeConcurrency int
+	keepManagers     bool
 	freshnessTimeout time.Duration
 
 	leaderElect    bool
@@ -83,6 +84,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"how many objects of one kind are worked on in parallel")
 	flags.IntVar(&o.writeConcurrency, "write-concurrency", o.writeConcurrency,
 		"how many writes run in parallel for one object")
+	flags.BoolVar(&o.keepManagers, "keep-managed-fields", o.keepManagers,
+		"keep metadata.managedFields of pods that are updated in place; else only those of pods that somebody applies on the server's side are kept")
 	flags.DurationVar(&o.freshnessTimeout, "freshness-timeout", o.freshnessTimeout,
 		"how long a write of ours that the cache does not show may hold up its object, although the API server confirms it")
 
@@ -107,6 +110,11 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"address of Go's profiles, /debug/pprof; 0 turns them off. They tell about the memory of the program: bind to 127.0.0.1")
 	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "text or json")
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "error, warn, info or debug")
+}
+
+// apply are the settings of what writes.
+func (o *options) apply() apply.Options {
+	return apply.Options{Concurrency: o.writeConcurrency, KeepFieldManagers: o.keepManagers}
 }
 
 // complete fills in what depends on the surroundings, and returns the names of the controllers to run.

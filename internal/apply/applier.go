@@ -23,24 +23,35 @@ import (
 // DefaultConcurrency is how many writes for one object are under way at once.
 const DefaultConcurrency = 16
 
-// unitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
+// UnitsPerPass is how many pods of one object are changed, and how many created, in one call of Steps. The view that the
 // steps were decided on is kept in memory for as long as they take, and nothing newer is acted on, so thousands of pods
 // go in several passes. What is left over has no outcome; the events of what was done call for the next look.
-const unitsPerPass = 500
+const UnitsPerPass = 500
 
 // Applier executes steps. It is safe for concurrent use.
 type Applier struct {
-	client      client.Client
-	writes      *freshness.Tracker
-	concurrency int
+	client  client.Client
+	writes  *freshness.Tracker
+	options Options
+	failed  failures
 }
 
-// New returns an applier that notes its writes in the tracker. A concurrency of 0 means DefaultConcurrency.
-func New(c client.Client, writes *freshness.Tracker, concurrency int) *Applier {
-	if concurrency <= 0 {
-		concurrency = DefaultConcurrency
+// Options are the settings of an applier; the zero value has the defaults.
+type Options struct {
+	// Concurrency is how many writes for one object are under way at once; 0 means DefaultConcurrency.
+	Concurrency int
+	// KeepFieldManagers leaves the record of who set which field of a pod (metadata.managedFields) as it is. Otherwise an
+	// update in place has the server drop it, unless somebody applies the pod on the server's side: keeping it is a good
+	// part of what each later write to the pod costs the server (docs/design/0003).
+	KeepFieldManagers bool
+}
+
+// New returns an applier that notes its writes in the tracker.
+func New(c client.Client, writes *freshness.Tracker, o Options) *Applier {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
 	}
-	return &Applier{client: c, writes: writes, concurrency: concurrency}
+	return &Applier{client: c, writes: writes, options: o}
 }
 
 // Outcome is what became of one step.
@@ -52,9 +63,11 @@ type Outcome struct {
 
 // Steps executes the steps of a plan for the object that owns what they change. Revisions are recorded
 // first, and where that fails nothing else is done, because pods must carry the name of a revision that
-// exists. Then pods are changed and deleted, then created with a slow start, and last history is
+// exists. Then pods are changed, then deleted and then created, both with a slow start, and last history is
 // forgotten. Within each of these the steps run in parallel, except that a pod and its claims are one unit:
 // claims are created before their pod and deleted after it, and a step that fails ends its unit.
+//
+// What failed goes behind the others when it is tried again, so that a slow start never ends at the same pod.
 //
 // Steps that were not tried have no outcome: an earlier one of their unit or kind failed, or there were more than
 // one pass takes.
@@ -68,10 +81,16 @@ func (a *Applier) Steps(ctx context.Context, owner types.UID, steps []step.Step)
 	if len(outcomes) > 0 && outcomes[len(outcomes)-1].Err != nil {
 		return outcomes
 	}
-	outcomes = append(outcomes, a.inParallel(ctx, owner, atMost(unitsPerPass, units(stages[step.Changing])))...)
-	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(unitsPerPass, units(stages[step.Creating])))...)
+	changes, deletions := apart(atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Changing]))))
+	outcomes = append(outcomes, a.inParallel(ctx, owner, changes)...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, deletions)...)
+	outcomes = append(outcomes, a.slowStart(ctx, owner, atMost(UnitsPerPass, a.failed.last(owner, units(stages[step.Creating]))))...)
+	a.failed.note(owner, steps, outcomes)
 	return append(outcomes, a.inParallel(ctx, owner, units(stages[step.Forgetting]))...)
 }
+
+// Forget drops what is remembered of an object that is gone.
+func (a *Applier) Forget(owner types.UID) { a.failed.forget(owner) }
 
 func atMost(n int, units [][]step.Step) [][]step.Step { return units[:min(n, len(units))] }
 
@@ -118,7 +137,7 @@ func (a *Applier) inOrder(ctx context.Context, owner types.UID, steps []step.Ste
 func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
 	outcomes := make([][]Outcome, len(units))
 	var running sync.WaitGroup
-	free := make(chan struct{}, a.concurrency)
+	free := make(chan struct{}, a.options.Concurrency)
 	for i, unit := range units {
 		free <- struct{}{}
 		running.Go(func() {
@@ -128,22 +147,6 @@ func (a *Applier) inParallel(ctx context.Context, owner types.UID, units [][]ste
 	}
 	running.Wait()
 	return slices.Concat(outcomes...)
-}
-
-// slowStart takes 1 unit, then 2, then 4 and so on. What fails once, such as a quota that is used up,
-// would fail for all, so a batch with a failure is the last.
-func (a *Applier) slowStart(ctx context.Context, owner types.UID, units [][]step.Step) []Outcome {
-	var outcomes []Outcome
-	for size := 1; len(units) > 0; size *= 2 {
-		batch := units[:min(size, len(units))]
-		units = units[len(batch):]
-		taken := a.inParallel(ctx, owner, batch)
-		outcomes = append(outcomes, taken...)
-		if Errors(taken) != nil {
-			break
-		}
-	}
-	return outcomes
 }
 
 func (a *Applier) take(ctx context.Context, owner types.UID, s step.Step) Outcome {
@@ -194,6 +197,14 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 	case step.SetConditions:
 		_, err := a.patchConditions(ctx, owner, s.Target, s.Conditions)
 		return err
+	case step.CreateSet:
+		return a.createSet(ctx, owner, s)
+	case step.ChangeSet:
+		return a.changeSet(ctx, owner, s)
+	case step.DeleteSet:
+		return a.deleteSet(ctx, owner, s)
+	case step.Annotate:
+		return a.annotate(ctx, owner, s)
 	case step.UpdateInPlace:
 		return a.changePod(ctx, owner, s.Target, s.Drain, s.Resize, s.Patch)
 	}

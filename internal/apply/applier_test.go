@@ -38,12 +38,13 @@ type server struct {
 	client.WithWatch
 	mu     sync.Mutex
 	writes []string
+	bodies map[string]string // of the patches of objects
 	fail   func(write string) error
 }
 
 func serve(t *testing.T, objects ...client.Object) *server {
 	t.Helper()
-	s := &server{fail: func(string) error { return nil }}
+	s := &server{bodies: map[string]string{}, fail: func(string) error { return nil }}
 	note := func(verb string, object client.Object) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -69,6 +70,11 @@ func serve(t *testing.T, objects ...client.Object) *server {
 				if err := note("patch", o); err != nil {
 					return err
 				}
+				body, err := p.Data(o)
+				if err != nil {
+					return err
+				}
+				s.bodies["patch "+o.GetName()] = string(body)
 				return c.Patch(ctx, o, p, opts...)
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
@@ -84,7 +90,7 @@ func serve(t *testing.T, objects ...client.Object) *server {
 func (s *server) take(t *testing.T, steps ...step.Step) []apply.Outcome {
 	t.Helper()
 	tracker := freshness.New(s, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0)
-	return apply.New(s, tracker, 1).Steps(t.Context(), "set", steps)
+	return apply.New(s, tracker, apply.Options{Concurrency: 1}).Steps(t.Context(), "set", steps)
 }
 
 func (s *server) pod(t *testing.T, name string) *corev1.Pod {
@@ -138,6 +144,40 @@ func podWithRequests() *corev1.Pod {
 	return builders.Pod("a").With(func(p *corev1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	}).Build()
+}
+
+func TestFieldManagersAreForgottenUnlessSomebodyAppliesThePod(t *testing.T) {
+	written := metav1.ManagedFieldsEntry{Manager: "kubectl-label", Operation: metav1.ManagedFieldsOperationUpdate}
+	applied := metav1.ManagedFieldsEntry{Manager: "argocd", Operation: metav1.ManagedFieldsOperationApply}
+	for name, test := range map[string]struct {
+		managers []metav1.ManagedFieldsEntry
+		options  apply.Options
+		images   map[string]string
+		want     bool
+	}{
+		"an update in place has the server forget who wrote":    {managers: []metav1.ManagedFieldsEntry{written}, images: map[string]string{builders.Container: "registry.test/app:v2"}, want: true},
+		"also where the cache has left nothing of the managers": {images: map[string]string{builders.Container: "registry.test/app:v2"}, want: true},
+		"but not who applies":                           {managers: []metav1.ManagedFieldsEntry{written, applied}, images: map[string]string{builders.Container: "registry.test/app:v2"}},
+		"nor where that is not wanted":                  {options: apply.Options{KeepFieldManagers: true}, images: map[string]string{builders.Container: "registry.test/app:v2"}},
+		"and a patch that changes no image leaves them": {managers: []metav1.ManagedFieldsEntry{written}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, builders.Pod("a").Build())
+			pod := s.pod(t, "a")
+			pod.ManagedFields = test.managers
+			update := inPlace(pod)
+			update.Patch.Images, update.Drain = test.images, nil // the answer to the drain would be another view
+			tracker := freshness.New(s, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0)
+			for _, o := range apply.New(s, tracker, test.options).Steps(t.Context(), "set", []step.Step{update}) {
+				if o.Err != nil {
+					t.Fatal(o.Err)
+				}
+			}
+			if got := strings.Contains(s.bodies["patch a"], `"managedFields":[{}]`); got != test.want {
+				t.Errorf("the patch %s forgets: %t, want %t", s.bodies["patch a"], got, test.want)
+			}
+		})
+	}
 }
 
 func TestAResizeComesBetweenTheDrainAndTheChange(t *testing.T) {
@@ -366,12 +406,12 @@ func TestNothingIsDoneWhenTheRevisionCannotBeRecorded(t *testing.T) {
 func TestOneBadPodDoesNotStopTheOthers(t *testing.T) {
 	s := serve(t, builders.Pod("a").Build(), builders.Pod("b").Build())
 	s.fail = func(write string) error {
-		if write == "delete a" {
+		if write == "patch status of a" {
 			return errors.New("admission webhook denied it")
 		}
 		return nil
 	}
-	outcomes := s.take(t, step.DeletePod{Target: step.On(s.pod(t, "a"))}, step.DeletePod{Target: step.On(s.pod(t, "b"))})
+	outcomes := s.take(t, inPlace(s.pod(t, "a")), inPlace(s.pod(t, "b")))
 	if outcomes[0].Err == nil || outcomes[1].Err != nil {
 		t.Errorf("outcomes are %v", outcomes)
 	}

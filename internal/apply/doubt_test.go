@@ -36,7 +36,7 @@ func TestALostAnswerIsNotTakenForAWriteThatFailed(t *testing.T) {
 			s, behind := serve(t, builders.Pod("web-a").Build()), serve(t)
 			s.fail = func(string) error { return c.answer }
 			tracker := freshness.New(behind, s, clocktesting.NewFakePassiveClock(time.Unix(0, 0)), 0)
-			outcomes := apply.New(s, tracker, 1).Steps(t.Context(), "set", []step.Step{step.CreatePod{Pod: newPodNamed("web-a")}})
+			outcomes := apply.New(s, tracker, apply.Options{Concurrency: 1}).Steps(t.Context(), "set", []step.Step{step.CreatePod{Pod: newPodNamed("web-a")}})
 			if outcomes[0].Err == nil {
 				t.Fatal("the creation did not fail")
 			}

@@ -79,6 +79,10 @@ func noteOn(same []Outcome) string {
 	switch same[0].Step.(type) {
 	case step.ResizeClaim, step.GiveClaim:
 		objects = "claim "
+	case step.CreateSet, step.ChangeSet, step.DeleteSet:
+		objects = "pod set "
+	case step.Annotate: // it is about the object itself
+		return same[0].Step.Why()
 	default: // all others that are told of are pods'
 	}
 	objects += strings.Join(names, ", ")
@@ -107,6 +111,10 @@ func objectOf(s step.Step) runtime.Object {
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	case step.ResizeClaim:
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
+	case step.CreateSet:
+		return s.Set
+	case step.ChangeSet:
+		return s.Before
 	default:
 		return nil
 	}
@@ -139,6 +147,14 @@ func eventOf(s step.Step) (Words, bool) {
 		return Words{"SuccessfulResize", "FailedResize", "Resize"}, true
 	case step.AdoptPod:
 		return Words{"SuccessfulUpdate", "FailedUpdate", "Adopt"}, true
+	case step.CreateSet:
+		return Words{"SuccessfulCreate", "FailedCreate", "Create"}, true
+	case step.ChangeSet:
+		return Words{"SuccessfulUpdate", "FailedUpdate", "Update"}, true
+	case step.DeleteSet:
+		return Words{"SuccessfulDelete", "FailedDelete", "Delete"}, true
+	case step.Annotate:
+		return Words{Done: s.Event, Failed: "FailedUpdate", Action: "Update"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
 		step.TrimPodsToDelete:
 		return Words{}, false

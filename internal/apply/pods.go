@@ -34,7 +34,13 @@ type podPatchMeta struct {
 	Finalizers        []string           `json:"finalizers,omitempty"`
 	RemovedFinalizers []string           `json:"$deleteFromPrimitiveList/finalizers,omitempty"`
 	OwnerReferences   []any              `json:"ownerReferences,omitempty"` // references to add, and deletions
+	ManagedFields     []struct{}         `json:"managedFields,omitempty"`   // nil, or forgetManagers
 }
+
+// forgetManagers has the server drop its record of who set which field, and keep none until somebody applies the object
+// on the server's side: https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields.
+// It is heeded in a patch of the object itself, not in one of a subresource.
+var forgetManagers = []struct{}{{}}
 
 // ownerDeletion deletes the owner reference with its UID.
 type ownerDeletion struct {
@@ -91,6 +97,9 @@ func (a *Applier) patchPod(ctx context.Context, owner types.UID, t step.Target, 
 			image, some := p.Images[name]
 			return containerPatch{Name: name, Image: image}, some
 		})
+		if !t.Applied && !a.options.KeepFieldManagers {
+			body.Metadata.ManagedFields = forgetManagers
+		}
 	}
 	return a.sendPodPatch(ctx, owner, t, body)
 }

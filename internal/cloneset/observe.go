@@ -6,12 +6,13 @@ import (
 	"context"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
 )
 
 // observe builds the world that one decision depends on. It reads only.
 func (r *Reconciler) observe(ctx context.Context, set *kruisev1alpha1.CloneSet, m *memory) (plan.World, error) {
-	world := plan.World{Set: set, Live: m.Template(set, &set.Spec.Template), Taken: m.Taken, ResizeOff: r.ResizeOff, Unresizable: m.Unresizable}
+	world := plan.World{Set: set, Live: m.Template(set, &set.Spec.Template), Taken: m.Taken, ResizeOff: r.ResizeOff, Unresizable: m.Unresizable, AtOnce: apply.UnitsPerPass}
 	var err error
 	if world.Pods, err = r.reader.Pods(ctx, set); err != nil {
 		return world, err

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/builders"
@@ -50,7 +51,7 @@ func enter(t *testing.T, set *builders.CloneSetBuilder) *room {
 	r.server = api.New(r.clock)
 	r.cache = api.NewCache(r.server, map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}, nil)
 	r.door = &door{Client: r.server.Client("manager")}
-	r.reconciler = cloneset.New(cloneset.Dependencies{Cache: r.cache, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Concurrency: 1})
+	r.reconciler = cloneset.New(cloneset.Dependencies{Cache: r.cache, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Apply: apply.Options{Concurrency: 1}})
 	r.must(r.server.Create("user", set.Build()))
 	return r
 }

@@ -29,6 +29,9 @@ func parseImage(name string) image {
 	if !hasHost || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		host, path = "docker.io", rest
 	}
+	if host == "index.docker.io" { // its older name
+		host = "docker.io"
+	}
 	if host == "docker.io" && !strings.Contains(path, "/") {
 		path = "library/" + path
 	}

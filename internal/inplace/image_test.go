@@ -11,6 +11,7 @@ func TestNamesOfTheSameImageCompareEqual(t *testing.T) {
 		same bool
 	}{
 		"a short name is the one of the default registry":      {"nginx", "docker.io/library/nginx:latest", true},
+		"the default registry has an older name":               {"index.docker.io/nginx", "nginx", true},
 		"a port is not a tag":                                  {"registry:5000/app", "registry:5000/app:latest", true},
 		"another tag is another image":                         {"app:v1", "app:v2", false},
 		"a team's image gets no namespace":                     {"team/app:v1", "docker.io/team/app:v1", true},

@@ -171,45 +171,45 @@ func born(t *rapid.T) *life {
 	return l
 }
 
-// Whatever supersedes what, in whatever state, and wherever the manager dies: the pod never changes while it
+func TestEveryContainerEndsWithTheNewestVersion(t *testing.T) { rapid.Check(t, endsWithTheNewest) }
+
+// endsWithTheNewest: whatever supersedes what, in whatever state, and wherever the manager dies: the pod never changes while it
 // serves, it serves only what it runs, and in the end it is what the last template that reached it says.
-func TestEveryContainerEndsWithTheNewestVersion(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l := born(t)
-		for range rapid.IntRange(1, 40).Draw(t, "events") {
-			writes := rapid.SampledFrom([]int{0, 1, 2, 3, 3, 3, 3}).Draw(t, "writes")
-			switch rapid.IntRange(0, 5).Draw(t, "event") {
-			case 0:
-				l.release(rapid.IntRange(0, 3).Draw(t, "release"), time.Duration(rapid.IntRange(0, 2).Draw(t, "grace"))*time.Second, writes)
-			case 1, 2:
-				if len(l.pod.Status.ContainerStatuses) == 3 {
-					l.refresh(writes)
-				}
-			default:
-				l.work()
+func endsWithTheNewest(t *rapid.T) {
+	l := born(t)
+	for range rapid.IntRange(1, 40).Draw(t, "events") {
+		writes := rapid.SampledFrom([]int{0, 1, 2, 3, 3, 3, 3}).Draw(t, "writes")
+		switch rapid.IntRange(0, 5).Draw(t, "event") {
+		case 0:
+			l.release(rapid.IntRange(0, 3).Draw(t, "release"), time.Duration(rapid.IntRange(0, 2).Draw(t, "grace"))*time.Second, writes)
+		case 1, 2:
+			if len(l.pod.Status.ContainerStatuses) == 3 {
+				l.refresh(writes)
 			}
-		}
-		for n := 0; ; n++ {
+		default:
 			l.work()
-			if l.refresh(3) && n > 20 {
-				break
-			}
-			if n > 200 {
-				progress, _ := inplace.ProgressOf(l.pod, l.now)
-				t.Fatalf("the update does not end: %s", progress.Waiting)
-			}
 		}
-		want := l.templates[l.at]
-		for i, c := range want.Spec.Containers {
-			have := l.pod.Spec.Containers[i]
-			if have.Image != c.Image || have.Resources.Requests.Cpu().Cmp(*c.Resources.Requests.Cpu()) != 0 || have.Resources.Requests.Memory().Cmp(*c.Resources.Requests.Memory()) != 0 {
-				t.Errorf("container %s has %s with %v, want %s with %v", c.Name, have.Image, have.Resources.Requests, c.Image, c.Resources.Requests)
-			}
+	}
+	for n := 0; ; n++ {
+		l.work()
+		if l.refresh(3) && n > 20 {
+			break
 		}
-		for key, value := range want.Labels {
-			if l.pod.Labels[key] != value {
-				t.Errorf("label %s is %q, want %q", key, l.pod.Labels[key], value)
-			}
+		if n > 200 {
+			progress, _ := inplace.ProgressOf(l.pod, l.now)
+			t.Fatalf("the update does not end: %s", progress.Waiting)
 		}
-	})
+	}
+	want := l.templates[l.at]
+	for i, c := range want.Spec.Containers {
+		have := l.pod.Spec.Containers[i]
+		if have.Image != c.Image || have.Resources.Requests.Cpu().Cmp(*c.Resources.Requests.Cpu()) != 0 || have.Resources.Requests.Memory().Cmp(*c.Resources.Requests.Memory()) != 0 {
+			t.Errorf("container %s has %s with %v, want %s with %v", c.Name, have.Image, have.Resources.Requests, c.Image, c.Resources.Requests)
+		}
+	}
+	for key, value := range want.Labels {
+		if l.pod.Labels[key] != value {
+			t.Errorf("label %s is %q, want %q", key, l.pod.Labels[key], value)
+		}
+	}
 }

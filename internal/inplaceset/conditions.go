@@ -43,7 +43,7 @@ func conditionsOf(world plan.World, next plan.Plan, status cafev1alpha1.InPlaceS
 		w.Clear(cafev1alpha1.ConditionStalled)
 	}
 	if waiting := forTraffic(world, next); len(waiting) > 0 {
-		w.Set(cafev1alpha1.ConditionWaitingForTraffic, true, "WaitingForComponents", report.Shortened(waiting, "; "))
+		w.Set(cafev1alpha1.ConditionWaitingForTraffic, true, "WaitingForComponents", strings.Join(waiting, "; "))
 	} else {
 		w.Clear(cafev1alpha1.ConditionWaitingForTraffic)
 	}
@@ -92,15 +92,29 @@ func waitingPods(next plan.Plan) []string {
 	return waiting
 }
 
-// forTraffic says which pods wait for which components, those that are on their way out, too.
+// forTraffic says which components are waited for and by which pods, those that are on their way out, too. Pods that wait for
+// the same are told together, so that many of them hide no component.
 func forTraffic(world plan.World, next plan.Plan) []string {
-	var waiting []string
+	var order []string
+	waiting := map[string][]string{}
 	for _, p := range world.Pods {
-		if why := traffic.Waiting(p, next.Components); why != "" {
-			waiting = append(waiting, fmt.Sprintf("pod %s: %s", p.Name, why))
+		why := traffic.Waiting(p, next.Components)
+		if why == "" {
+			continue
 		}
+		if len(waiting[why]) == 0 {
+			order = append(order, why)
+		}
+		waiting[why] = append(waiting[why], p.Name)
 	}
-	return waiting
+	for i, why := range order {
+		what := "pod "
+		if len(waiting[why]) > 1 {
+			what = "pods "
+		}
+		order[i] = what + report.Shortened(waiting[why], ", ") + ": " + why
+	}
+	return order
 }
 
 // scales tells whether a step changes how many pods there are.

@@ -34,8 +34,8 @@ type Dependencies struct {
 	Plan func(plan.World, time.Time) plan.Plan
 	// Writes tells whether the cache shows our own writes; nil means a new tracker.
 	Writes *freshness.Tracker
-	// Concurrency is how many writes for one set are under way at once; 0 means apply.DefaultConcurrency.
-	Concurrency int
+	// Apply are the settings of what writes for a set.
+	Apply apply.Options
 }
 
 // Reconciler moves InPlaceSets to their spec. It is safe for concurrent use for different sets.
@@ -54,7 +54,7 @@ func New(d Dependencies) *Reconciler {
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Concurrency), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
+	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Apply), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
 }
 
 // Reconcile moves one InPlaceSet one step closer to its spec.
@@ -62,7 +62,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set := &cafev1alpha1.InPlaceSet{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			gone := r.memories.Forget(request.NamespacedName)
+			r.Writes.Forget(gone)
+			r.apply.Forget(gone)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading InPlaceSet %s: %w", request, err)

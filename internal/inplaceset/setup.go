@@ -21,7 +21,7 @@ import (
 //+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=inplacesets/finalizers,verbs=update
 //+kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 //+kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-//+kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+//+kubebuilder:rbac:groups="",resources=nodes,verbs=list;watch
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
 
 // owner is what an owner reference to an InPlaceSet names.

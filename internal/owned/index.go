@@ -24,9 +24,9 @@ const (
 	noOwnerOf = noOwner + "/"
 )
 
-// AddIndexes teaches a cache the index that a Reader lists by.
-func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, object := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ControllerRevision{}} {
+// AddIndexes teaches a cache the index that a Reader lists by, for the kinds that all sets own and for others.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer, others ...client.Object) error {
+	for _, object := range append([]client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ControllerRevision{}}, others...) {
 		if err := indexer.IndexField(ctx, object, OwnerIndex, OwnerOf); err != nil {
 			return fmt.Errorf("indexing %T by owner: %w", object, err)
 		}

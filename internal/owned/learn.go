@@ -48,6 +48,8 @@ func (m *Memory) learnName(ctx context.Context, r Reader, writes *freshness.Trac
 		existing = &corev1.PersistentVolumeClaim{}
 	case step.CreateRevision:
 		existing = &appsv1.ControllerRevision{}
+	case step.CreateSet:
+		existing = freshness.EmptyLike(s.Set)
 	default:
 		return fmt.Errorf("step %T was answered with: %w", s, o.Err)
 	}

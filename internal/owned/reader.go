@@ -45,6 +45,14 @@ func (r Reader) Claims(ctx context.Context, owner client.Object) ([]*corev1.Pers
 	return sorted(list.Items, (*corev1.PersistentVolumeClaim).GetName), nil
 }
 
+// Into lists what the object controls of another kind, in no order.
+func (r Reader) Into(ctx context.Context, owner client.Object, list client.ObjectList) error {
+	if err := r.Cache.List(ctx, list, listed(owner.GetNamespace(), string(owner.GetUID()))...); err != nil {
+		return fmt.Errorf("listing what %s owns: %w", owner.GetName(), err)
+	}
+	return nil
+}
+
 func sorted[T any](items []T, name func(*T) string) []*T {
 	found := make([]*T, len(items))
 	for i := range items {

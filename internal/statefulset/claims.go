@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/claim"
 	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/statefulset/plan"
@@ -45,7 +44,7 @@ func (r *Reconciler) observeClaims(ctx context.Context, world *plan.World) error
 			grow = grow || claim.TooSmall(found, template)
 		}
 	}
-	if !grow || world.Set.Spec.VolumeClaimUpdateStrategy.Type != kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType {
+	if !grow || !resizes(world.Set) {
 		return nil
 	}
 	var err error

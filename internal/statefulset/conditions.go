@@ -3,6 +3,7 @@
 package statefulset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,16 +108,19 @@ func readiness(next plan.Plan, status kruisev1beta1.StatefulSetStatus) (ready bo
 		return true, "SpecReached", fmt.Sprintf("%s available, %d of them updated", report.Pods(wanted), status.UpdatedReplicas)
 	}
 	parts := []string{fmt.Sprintf("%d of %s available, %d of %d updated", status.AvailableReplicas, report.Pods(wanted), status.UpdatedReplicas, updated)}
-	if next.Held != "" {
-		parts = append(parts, next.Held)
+	if held := cmp.Or(next.Blocked, next.Held); held != "" {
+		parts = append(parts, held)
 	}
 	reason = "Progressing"
 	if waiting := waitingPods(next.Members); len(waiting) > 0 {
 		reason = "WaitingForPods"
 		parts = append(parts, "waiting for "+report.Shortened(waiting, ", "))
 	}
-	if refused {
+	switch {
+	case refused:
 		reason = "UpdateRefused"
+	case next.Blocked != "":
+		reason = reasonOfScaleIn
 	}
 	return false, reason, strings.Join(parts, "; ")
 }

@@ -32,6 +32,8 @@ type memory struct {
 	asked     time.Time
 	// told are claims of which people know already that they cannot become what their template asks for.
 	told map[string]bool
+	// blocked is what people know already of a scaling in that waits for them.
+	blocked string
 }
 
 // observe builds the world that one decision depends on. It reads only.

@@ -42,6 +42,16 @@ func retention(deleted, scaled kruisev1beta1.PersistentVolumeClaimRetentionPolic
 	}
 }
 
+func growing(s *kruisev1beta1.StatefulSet) {
+	s.Spec.VolumeClaimUpdateStrategy.Type = kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
+}
+
+func policy(p kruisev1beta1.PodUpdateStrategyType) edit {
+	return func(s *kruisev1beta1.StatefulSet) {
+		s.Spec.UpdateStrategy.RollingUpdate = &kruisev1beta1.RollingUpdateStatefulSetStrategy{PodUpdatePolicy: p}
+	}
+}
+
 func ordered(n int32) *builders.StatefulSetBuilder { return builders.StatefulSet("web").Replicas(n) }
 
 func parallel(n int32) *builders.StatefulSetBuilder { return ordered(n).Parallel() }
@@ -124,6 +134,15 @@ func TestOnePass(t *testing.T) {
 			writes: []string{"update pods web-0"},
 			events: []string{"Normal SuccessfulUpdate on web: pod web-0: its labels do not say which member it is"},
 		},
+		"a pod that has lost its ordinal only": {
+			set: ordered(1), pod: func(p *corev1.Pod) { delete(p.Labels, kruisev1beta1.LabelPodIndex) },
+			writes: []string{"update pods web-0"},
+			events: []string{"Normal SuccessfulUpdate on web: pod web-0: its labels do not say which member it is"},
+		},
+		"the repair of an identity is refused": {
+			set: ordered(1), pod: func(p *corev1.Pod) { delete(p.Labels, kruisev1beta1.LabelPodIndex) }, refuse: "patch pods",
+			events: []string{"Warning FailedUpdate on web: patching pod web-0: forbidden: a rule says no"},
+		},
 		"a pod that matches no more is given up": {
 			set: ordered(1), pod: func(p *corev1.Pod) { p.Labels["app"] = "mine" },
 			writes: []string{"update pods web-0"},
@@ -137,6 +156,37 @@ func TestOnePass(t *testing.T) {
 			set: ordered(1).Claim("data", "1Gi"), edits: []edit{retention("Delete", "Retain")},
 			writes: []string{"update persistentvolumeclaims data-web-0"},
 			events: []string{"Normal SuccessfulUpdate on web, PersistentVolumeClaim data-web-0: claim data-web-0: it goes with the set (persistentVolumeClaimRetentionPolicy.whenDeleted)"},
+		},
+		"a claim cannot be given to whom it goes with": {
+			set: ordered(1).Claim("data", "1Gi"), edits: []edit{retention("Delete", "Retain")}, refuse: "patch persistentvolumeclaims",
+			events: []string{"Warning FailedUpdate on web, PersistentVolumeClaim data-web-0: patching claim data-web-0: forbidden: a rule says no"},
+		},
+		"a claim grows": {
+			set: ordered(1).Claim("data", "1Gi").With(growing), edits: []edit{size("2Gi")},
+			writes: []string{"update persistentvolumeclaims data-web-0"},
+			events: []string{"Normal SuccessfulResize on web, PersistentVolumeClaim data-web-0: claim data-web-0: its template asks for 2Gi"},
+		},
+		"a claim is not let grow": {
+			set: ordered(1).Claim("data", "1Gi").With(growing), edits: []edit{size("2Gi")}, refuse: "patch persistentvolumeclaims",
+			events: []string{"Warning FailedResize on web, PersistentVolumeClaim data-web-0: patching claim data-web-0: forbidden: a rule says no"},
+		},
+		"a release by new pods is refused": {
+			set: ordered(2), edits: []edit{image(v2)}, refuse: "delete pods",
+			writes: []string{"create controllerrevisions web-r2"},
+			events: []string{"Warning FailedDelete on web, Pod web-1: deleting pod web-1: forbidden: a rule says no"},
+		},
+		"a pod that cannot leave service is changed all the same where nothing else is allowed": {
+			set: ordered(1), edits: []edit{policy(kruisev1beta1.InPlaceOnlyPodUpdateStrategyType), image(v2)},
+			writes: []string{"create controllerrevisions web-r2", "update pods web-0"},
+			events: []string{
+				"Warning UpdateWithoutDrain on web: pod web-0: it has no readiness gate InPlaceUpdateReady, so it is updated without leaving service",
+				"Normal SuccessfulUpdatePodInPlace on web, Pod web-0: pod web-0: revision r2 replaces r1: image of app to registry.test/app:v2",
+			},
+		},
+		"and recreated where that is allowed": {
+			set: ordered(1), edits: []edit{policy(kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType), image(v2)},
+			writes: []string{"create controllerrevisions web-r2", "mark pods web-0"},
+			events: []string{"Normal SuccessfulDelete on web, Pod web-0: pod web-0: it has no readiness gate InPlaceUpdateReady, so it cannot leave service for an update in place"},
 		},
 		"nothing is done for ordinals that nobody can read": {
 			set: ordered(1), edits: []edit{replicas(3), func(s *kruisev1beta1.StatefulSet) {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/statefulset"
 	"slipway.dev/slipway/test/builders"
@@ -51,7 +52,7 @@ func enter(t *testing.T, set *builders.StatefulSetBuilder) *room {
 	r.server = api.New(r.clock)
 	r.cache = api.NewCache(r.server, map[string]api.Index{owned.OwnerIndex: owned.OwnerOf}, nil)
 	r.door = &door{Client: r.server.Client("manager")}
-	r.reconciler = statefulset.New(statefulset.Dependencies{Cache: shown{r.cache, r}, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Concurrency: 1})
+	r.reconciler = statefulset.New(statefulset.Dependencies{Cache: shown{r.cache, r}, Live: r.door, Client: r.door, Events: r, Clock: r.clock, Apply: apply.Options{Concurrency: 1}})
 	r.create(set.Build())
 	return r
 }
@@ -266,11 +267,12 @@ func (s shown) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	return nil
 }
 
-// door is the manager's connection. A test may have it refuse one kind of writes, such as "delete pods".
+// door is the manager's connection. A test may have it refuse one kind of writes, such as "delete pods", and only those of
+// one object.
 type door struct {
 	client.Client
-	refuse string
-	reads  int
+	refuse, only string
+	reads        int
 }
 
 func (d *door) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -279,7 +281,7 @@ func (d *door) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 }
 
 func (d *door) refusal(verb string, o client.Object) error {
-	if d.refuse != verb+" "+api.KindOf(o).String() {
+	if d.refuse != verb+" "+api.KindOf(o).String() || d.only != "" && d.only != o.GetName() {
 		return nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), errors.New("a rule says no"))

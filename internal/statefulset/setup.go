@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
@@ -31,7 +33,7 @@ import (
 //+kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 //+kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
-//+kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get;list;watch
+//+kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=list;watch
 
 // owner is what an owner reference to a StatefulSet of this group names.
 var owner = owned.By(kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind).GroupKind())
@@ -49,6 +51,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 		For(&kruisev1beta1.StatefulSet{}, builder.WithPredicates(owned.Written())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podRequests), builder.WithPredicates(owned.ChangesOf(concernsASet))).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(r.claimRequests), builder.WithPredicates(owned.Written())).
+		Watches(&storagev1.StorageClass{}, handler.EnqueueRequestsFromMapFunc(r.classRequests), builder.WithPredicates(owned.Written())).
 		Watches(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(owner.Requests), builder.WithPredicates(owner.Changes())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency}).
 		Complete(r)
@@ -109,4 +112,26 @@ func (r *Reconciler) claimRequests(ctx context.Context, object client.Object) []
 		}
 	}
 	return requests
+}
+
+// classRequests ask to look at the sets whose claims follow their templates: a claim may be waiting for a class that lets
+// volumes grow.
+func (r *Reconciler) classRequests(ctx context.Context, _ client.Object) []reconcile.Request {
+	var sets kruisev1beta1.StatefulSetList
+	if err := r.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "the sets whose claims could grow now are not looked at: listing them")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range sets.Items {
+		if resizes(&sets.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&sets.Items[i])})
+		}
+	}
+	return requests
+}
+
+// resizes tells whether the claims of a set follow their templates.
+func resizes(set *kruisev1beta1.StatefulSet) bool {
+	return set.Spec.VolumeClaimUpdateStrategy.Type == kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
 }

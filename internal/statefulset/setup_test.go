@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -79,5 +80,22 @@ func TestClaimsWakeTheSetsThatTheyAreFor(t *testing.T) {
 				t.Errorf("wakes %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAStorageClassWakesTheSetsWhoseClaimsGrow(t *testing.T) {
+	server := api.New(clocktesting.NewFakePassiveClock(builders.Epoch()))
+	grows := builders.StatefulSet("grows").With(func(s *kruisev1beta1.StatefulSet) {
+		s.Spec.VolumeClaimUpdateStrategy.Type = kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
+	})
+	for _, set := range []*builders.StatefulSetBuilder{grows, builders.StatefulSet("stays")} {
+		if _, err := server.Create("user", set.Build()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &Reconciler{Dependencies: Dependencies{Cache: api.NewCache(server, nil, nil)}}
+	requests := r.classRequests(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}})
+	if len(requests) != 1 || requests[0].Name != "grows" || requests[0].Namespace != builders.Namespace {
+		t.Errorf("wakes %v, want grows", requests)
 	}
 }

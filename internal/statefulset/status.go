@@ -22,7 +22,7 @@ import (
 // report writes the status when anything in it has changed, and then tells people by events what was done.
 func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, outcomes []apply.Outcome, m *memory, now time.Time) error {
 	defer apply.Tell(r.Events, world.Set, outcomes, words)
-	r.tellOfClaims(world.Set, next, m)
+	r.warnOf(world.Set, next, m)
 	status := statusOf(world, next, outcomes, now)
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
 		return nil
@@ -48,7 +48,7 @@ func words(s step.Step) (apply.Words, bool) {
 		return apply.Words{Done: "SuccessfulUpdate", Failed: "FailedUpdate", Action: "Update"}, true
 	case step.PatchPod:
 		told := apply.Words{Failed: "FailedUpdate", Action: "Update"}
-		if s.Patch.Labels[kruisev1beta1.LabelPodName] != nil {
+		if s.Patch.Labels[kruisev1beta1.LabelPodName] != nil || s.Patch.Labels[kruisev1beta1.LabelPodIndex] != nil {
 			told.Done = "SuccessfulUpdate"
 		}
 		return told, true
@@ -61,9 +61,12 @@ func words(s step.Step) (apply.Words, bool) {
 // claim by claim, so a condition with this reason is not told again.
 const reasonOfClaims = "FailedUpdatePVC"
 
-// tellOfClaims records an event for claims that cannot become what their template asks for, when that begins, and for
-// pods that are updated without the care that is taken otherwise.
-func (r *Reconciler) tellOfClaims(set *kruisev1beta1.StatefulSet, next plan.Plan, m *memory) {
+// reasonOfScaleIn is the reason of the event, and of condition Ready, when condemned pods wait for one another.
+const reasonOfScaleIn = "ScaleInBlocked"
+
+// warnOf records an event for claims that cannot become what their template asks for and for a scaling in that waits for
+// somebody, when that begins, and for pods that are updated without the care that is taken otherwise.
+func (r *Reconciler) warnOf(set *kruisev1beta1.StatefulSet, next plan.Plan, m *memory) {
 	var news []string
 	told := map[string]bool{}
 	for _, why := range next.RefusedClaims {
@@ -73,6 +76,10 @@ func (r *Reconciler) tellOfClaims(set *kruisev1beta1.StatefulSet, next plan.Plan
 	}
 	m.told = told
 	r.warn(set, reasonOfClaims, news)
+	if next.Blocked != "" && next.Blocked != m.blocked {
+		r.warn(set, reasonOfScaleIn, []string{next.Blocked})
+	}
+	m.blocked = next.Blocked
 	r.warn(set, "UpdateWithoutDrain", next.Warned)
 }
 

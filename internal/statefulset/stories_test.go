@@ -175,3 +175,38 @@ func TestAClaimThatCannotGrowHoldsItsPodAndIsToldOnce(t *testing.T) {
 		t.Errorf("in the end, Stalled is %q", got)
 	}
 }
+
+// A condemned pod that is broken is not taken away over the head of another broken one. Nobody may ever get either of them
+// to work, so people are told who can do what.
+func TestAScaleInThatWaitsForSomebodySaysSo(t *testing.T) {
+	r := enter(t, ordered(3))
+	r.settle()
+	for _, name := range []string{"web-1", "web-2"} {
+		r.editPod(name, api.Main, func(p *corev1.Pod) { p.Spec.Containers[0].Image = broken })
+	}
+	r.nodes()
+	r.told = nil
+	r.edit(replicas(1))
+	r.settle()
+	r.clock.SetTime(r.clock.Now().Add(time.Hour))
+	r.settle()
+	const why = "scaling in waits: pod web-2 is not available, and neither is pod web-1 below it, which it may need; it goes on when one of them is available or somebody deletes it"
+	if diff := cmp.Diff([]string{"Warning ScaleInBlocked on web: " + why}, r.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if got := r.condition(kruisev1beta1.StatefulSetConditionReady); !strings.HasPrefix(got, "False ScaleInBlocked: 1 of 1 pod available, 3 of 1 updated; "+why+"; waiting for pod web-1 (") {
+		t.Errorf("Ready is %q", got)
+	}
+	if got := len(r.pods()); got != 3 {
+		t.Fatalf("%d pods, want all 3", got)
+	}
+
+	now := int64(0)
+	if err := r.server.Delete("user", api.Pods, types.NamespacedName{Namespace: builders.Namespace, Name: "web-1"}, &now, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	if got := r.condition(kruisev1beta1.StatefulSetConditionReady); !strings.HasPrefix(got, "True ") || len(r.pods()) != 1 {
+		t.Errorf("in the end, there are %d pods and Ready is %q", len(r.pods()), got)
+	}
+}

@@ -3,6 +3,7 @@
 package step
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,6 +42,8 @@ type Target struct {
 	ResourceVersion string
 	// Containers are the names of a pod's containers in the pod's own order, which no patch may change.
 	Containers []string
+	// Applied tells that somebody applies the pod on the server's side, so that it has to keep who set which field.
+	Applied bool
 }
 
 // On is the version of o that is being looked at.
@@ -50,6 +53,9 @@ func On(o metav1.Object) Target {
 		for i := range p.Spec.Containers {
 			t.Containers = append(t.Containers, p.Spec.Containers[i].Name)
 		}
+		t.Applied = slices.ContainsFunc(p.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+			return e.Operation == metav1.ManagedFieldsOperationApply
+		})
 	}
 	return t
 }

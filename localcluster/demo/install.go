@@ -21,9 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// crds are the kinds that the demo uses.
-var crds = []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
-	"inplacesets.apps.cafe.cloud.alipay.com", "cafedeployments.apps.cafe.cloud.alipay.com"}
+// crds are the kinds whose controllers the demo's manager runs.
+var crds = []string{
+	"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
+}
 
 const (
 	partOf    = "app.kubernetes.io/part-of"

@@ -25,6 +25,8 @@ type Sighting struct {
 	Pod *corev1.Pod
 	// Gone says that the pod is deleted, or about to be.
 	Gone bool
+	// Deletion says that this is the answer to a deletion: to the one that begins it, or to the one that ends it.
+	Deletion bool
 }
 
 // Sightings turns accepted writes into the states that they left behind.
@@ -36,10 +38,12 @@ func Sightings(writes []Write) []Sighting {
 		}
 		removes := write.Verb == "delete" || write.Verb == "deletecollection" || write.Subresource == "eviction"
 		for i := range write.Pods {
-			seen = append(seen, See(&write.Pods[i], write.At, removes))
+			s := See(&write.Pods[i], write.At, removes)
+			s.Deletion = removes
+			seen = append(seen, s)
 		}
 		if len(write.Pods) == 0 && removes && write.Name != "" {
-			seen = append(seen, Sighting{At: write.At, Namespace: write.Namespace, Name: write.Name, Gone: true})
+			seen = append(seen, Sighting{At: write.At, Namespace: write.Namespace, Name: write.Name, Gone: true, Deletion: true})
 		}
 	}
 	return seen

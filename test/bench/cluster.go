@@ -49,8 +49,8 @@ type cluster struct {
 }
 
 // openCluster starts a cluster with room for so many pods, or reaches the one that the flags name.
-func openCluster(ctx context.Context, o *options, repository string, pods int, out io.Writer) (c *cluster, err error) {
-	c = &cluster{own: o.kubeconfig == "", kubeconfig: o.kubeconfig, audit: o.auditLog, processes: map[string]int{}}
+func openCluster(ctx context.Context, o *options, repository string, pods int, out io.Writer) (_ *cluster, err error) {
+	c := &cluster{own: o.kubeconfig == "", kubeconfig: o.kubeconfig, audit: o.auditLog, processes: map[string]int{}}
 	if c.root, err = newRoot(repository); err != nil {
 		return nil, err
 	}

@@ -10,11 +10,13 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/audit"
@@ -68,7 +70,7 @@ func (l *auditLog) read() {
 
 // chapter is a part of the history of one set: from one moment to as far as the log is written.
 type chapter struct {
-	set *kruisev1alpha1.CloneSet
+	set client.Object
 	// from is the last version of a pod before the chapter. before are the pods as they were then.
 	from   uint64
 	before map[string]*corev1.Pod
@@ -77,11 +79,11 @@ type chapter struct {
 }
 
 // beginning is the chapter of everything that ever happens to the set.
-func beginning(set *kruisev1alpha1.CloneSet) *chapter { return &chapter{set: set} }
+func beginning(set client.Object) *chapter { return &chapter{set: set} }
 
 // history is what the log tells of the set's pods, up to now. It waits until the log tells all, since the API
 // server answers a request before it writes it down.
-func history(set *kruisev1alpha1.CloneSet) *audit.History {
+func history(set client.Object) *audit.History {
 	GinkgoHelper()
 	var told *audit.History
 	Eventually(func(g Gomega) {
@@ -90,7 +92,7 @@ func history(set *kruisev1alpha1.CloneSet) *audit.History {
 			live[pod.Name] = pod.ResourceVersion
 		}
 		cluster.audit.read()
-		told = audit.NewHistory(set.UID, audit.Sightings(in(cluster.audit.pods, set.Namespace)))
+		told = audit.NewHistory(set.GetUID(), audit.Sightings(in(cluster.audit.pods, set.GetNamespace())))
 		logged := map[string]string{}
 		for name, pod := range told.At(0) {
 			logged[name] = pod.ResourceVersion
@@ -101,7 +103,7 @@ func history(set *kruisev1alpha1.CloneSet) *audit.History {
 }
 
 // from begins a chapter now.
-func from(set *kruisev1alpha1.CloneSet) *chapter {
+func from(set client.Object) *chapter {
 	GinkgoHelper()
 	told := history(set)
 	moments := told.Moments(audit.Window{}, 0)
@@ -128,19 +130,40 @@ func (c *chapter) judge(replicas int) verdict {
 	return verdict{unavailable: unavailable, pods: audit.MostPods(moments), kept: audit.Kept(c.before, told.At(0))}
 }
 
+// disorder is where pods that wait for one another did not.
+func (c *chapter) disorder() []string {
+	GinkgoHelper()
+	return history(c.set).Disorder(audit.Window{From: c.from})
+}
+
+// order names the pods in the order in which they got the revision that the set is now at.
+func (c *chapter) order() []string {
+	GinkgoHelper()
+	latest := revisionsOf(c.set)
+	newest := latest[len(latest)-1].Name
+	return history(c.set).Order(audit.Window{From: c.from}, func(p *corev1.Pod) bool { return p.Labels[kruisev1alpha1.LabelRevision] == newest })
+}
+
 // podWrites counts the manager's writes to pods in the chapter, also those that were refused.
 func (c *chapter) podWrites() audit.Tally {
 	GinkgoHelper()
 	history(c.set)
-	return audit.Count(in(cluster.audit.pods[c.pods:], c.set.Namespace), managerName)
+	return audit.Count(c.requests(), managerName)
 }
 
 // acceptedPodWrites counts those that changed something.
 func (c *chapter) acceptedPodWrites() audit.Tally {
 	GinkgoHelper()
 	history(c.set)
-	accepted := slices.DeleteFunc(in(cluster.audit.pods[c.pods:], c.set.Namespace), func(w audit.Write) bool { return !w.Accepted() })
+	accepted := slices.DeleteFunc(c.requests(), func(w audit.Write) bool { return !w.Accepted() })
 	return audit.Count(accepted, managerName)
+}
+
+// requests are all writes to pods of the set in the chapter. Names of pods begin with that of their set.
+func (c *chapter) requests() []audit.Write {
+	return slices.DeleteFunc(in(cluster.audit.pods[c.pods:], c.set.GetNamespace()), func(w audit.Write) bool {
+		return !strings.HasPrefix(w.Name, c.set.GetName()+"-")
+	})
 }
 
 // byKind adds the writes of all pods up.
@@ -160,7 +183,7 @@ func (c *chapter) managerWrites() []string {
 	cluster.audit.read()
 	var words []string
 	for _, write := range cluster.audit.writes[c.writes:] {
-		if write.namespace == c.set.Namespace {
+		if write.namespace == c.set.GetNamespace() {
 			words = append(words, write.what)
 		}
 	}

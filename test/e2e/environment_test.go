@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
+	"slipway.dev/slipway/localcluster/nodes"
 )
 
 // systemNamespace and managerName are what config/install.yaml calls the manager's place and everything of it.
@@ -85,19 +88,36 @@ func (e *environment) up(ctx context.Context) {
 	DeferCleanup(func() {
 		Expect(localcluster.Down(e.root, failed(), GinkgoWriter)).To(Succeed())
 	})
-	Expect(localcluster.Up(ctx, localcluster.Options{
-		Root: e.root, Executable: e.program("localcluster"), Out: GinkgoWriter,
-	})).To(Succeed())
-
+	e.upWith(ctx, nil)
 	config, err := localcluster.ClientConfig(e.root)
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS, config.UserAgent = -1, "slipway-e2e"
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(kruisev1alpha1.AddToScheme(scheme)).To(Succeed())
+	Expect(kruisev1beta1.AddToScheme(scheme)).To(Succeed())
 	e.Client, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
+}
+
+// upWith brings the cluster up, or changes its nodes.
+func (e *environment) upWith(ctx context.Context, settings *nodes.Settings) {
+	GinkgoHelper()
+	Expect(localcluster.Up(ctx, localcluster.Options{
+		Root: e.root, Nodes: settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+	})).To(Succeed())
+}
+
+// startIn has the nodes start and restart containers in that time, until the spec ends.
+func (e *environment) startIn(ctx context.Context, delay time.Duration) {
+	GinkgoHelper()
+	before, err := localcluster.NodeSettings(e.root)
+	Expect(err).NotTo(HaveOccurred())
+	faster := before
+	faster.StartDelay, faster.RestartDelay = delay, delay
+	e.upWith(ctx, &faster)
+	DeferCleanup(func(ctx SpecContext) { e.upWith(ctx, &before) })
 }
 
 // install installs Slipway as a user does. The Deployment's pods run on simulated nodes, which means that
@@ -105,7 +125,7 @@ func (e *environment) up(ctx context.Context) {
 func (e *environment) install(ctx context.Context) {
 	GinkgoHelper()
 	e.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(e.repository, "config", "install.yaml"))
-	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io")
+	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io")
 
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: managerName}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}

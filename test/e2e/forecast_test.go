@@ -218,7 +218,7 @@ func (f *forecast) settle() *kruisev1alpha1.CloneSet {
 		Eventually(func(g Gomega) {
 			now = get(f.here())
 			g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
-			g.Expect(condition(now).Status).To(Equal(corev1.ConditionFalse))
+			g.Expect(viewOf(now).ready.Status).To(Equal(metav1.ConditionFalse))
 		}).Should(Succeed())
 		return now
 	}
@@ -230,7 +230,7 @@ func (f *forecast) settle() *kruisev1alpha1.CloneSet {
 func (f *forecast) judge(told foretelling, c *chapter, pods []*corev1.Pod) (wrong []string) {
 	GinkgoHelper()
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	names := each(pods, func(p *corev1.Pod) string { return p.Name })
+	names := namesOf(pods)
 	foretold, happened := told.course(names), c.course(names)
 	if diff := cmp.Diff(foretold, happened); diff != "" {
 		complain("the plan and the manager disagree (-plan +manager):\n%s", diff)
@@ -270,7 +270,7 @@ func (f *forecast) judge(told foretelling, c *chapter, pods []*corev1.Pod) (wron
 		}
 	}
 	if f.refused {
-		if diff := cmp.Diff(slices.Sorted(slices.Values(told.Left)), f.said(get(c.set))); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(told.Left)), f.said(get(f.here()))); diff != "" {
 			complain("the reasons why nothing is done differ (-plan +status):\n%s", diff)
 		}
 	}
@@ -284,6 +284,6 @@ func (f *forecast) said(set *kruisev1alpha1.CloneSet) []string {
 			return slices.Sorted(slices.Values(strings.Split(c.Message, "; ")))
 		}
 	}
-	_, why, _ := strings.Cut(condition(set).Message, "; ")
+	_, why, _ := strings.Cut(viewOf(set).ready.Message, "; ")
 	return strings.Split(why, "; ")
 }

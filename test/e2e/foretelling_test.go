@@ -196,13 +196,13 @@ func (c *chapter) deeds() []deed {
 	GinkgoHelper()
 	history(c.set)
 	var all []deed
-	for _, write := range in(cluster.audit.pods[c.pods:], c.set.Namespace) {
+	for _, write := range in(cluster.audit.pods[c.pods:], c.set.GetNamespace()) {
 		if audit.Product(write.UserAgent) != managerName || !write.Accepted() {
 			continue
 		}
 		Expect(write.Pods).To(HaveLen(1), "pods in the answer to %s %s", write.Verb, write.Name)
 		pod := &write.Pods[0]
-		if !slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.set.UID }) {
+		if !slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.set.GetUID() }) {
 			continue
 		}
 		version, err := strconv.ParseUint(pod.ResourceVersion, 10, 64)
@@ -255,11 +255,11 @@ func (c *chapter) reasonFor(pod string) string {
 	var found string
 	Eventually(func(g Gomega) {
 		list := &eventsv1.EventList{}
-		g.Expect(cluster.List(testCtx, list, client.InNamespace(c.set.Namespace))).To(Succeed())
+		g.Expect(cluster.List(testCtx, list, client.InNamespace(c.set.GetNamespace()))).To(Succeed())
 		for i := range list.Items {
 			event := &list.Items[i]
 			names, _, _ := strings.Cut(strings.TrimPrefix(event.Note, "pod "), ":")
-			if event.Regarding.UID != c.set.UID || !slices.Contains(strings.Split(names, ", "), pod) {
+			if event.Regarding.UID != c.set.GetUID() || !slices.Contains(strings.Split(names, ", "), pod) {
 				continue
 			}
 			switch event.Reason {

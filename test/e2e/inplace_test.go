@@ -101,7 +101,7 @@ var _ = Describe("A release in place", func() {
 			Eventually(func() int { // changes that wake the manager all the time must not shorten it
 				limit++
 				for _, each := range sets {
-					change(each, func(spec *kruisev1alpha1.CloneSetSpec) { spec.RevisionHistoryLimit = ptr.To(limit) })
+					change(each, func(now *kruisev1alpha1.CloneSet) { now.Spec.RevisionHistoryLimit = ptr.To(limit) })
 				}
 				return running(set, "v2")
 			}).Should(Equal(1))
@@ -110,8 +110,8 @@ var _ = Describe("A release in place", func() {
 			settle(c.set)
 			Expect(c.judge(1).kept).To(Equal(c.names()))
 			pause := c.pause(image("v2"))
-			Expect(pause).To(BeNumerically(">=", grace*time.Second-oneWrite), "time that the pod of %s was out of service before it changed", c.set.Name)
-			say("the pod of %s changed %s after it had left service", c.set.Name, pause.Round(time.Millisecond))
+			Expect(pause).To(BeNumerically(">=", grace*time.Second-oneWrite), "time that the pod of %s was out of service before it changed", c.set.GetName())
+			say("the pod of %s changed %s after it had left service", c.set.GetName(), pause.Round(time.Millisecond))
 		}
 	})
 })
@@ -120,7 +120,7 @@ var _ = Describe("A release in place", func() {
 func (c *chapter) pause(image string) time.Duration {
 	GinkgoHelper()
 	var drained time.Time
-	for _, write := range in(cluster.audit.pods[c.pods:], c.set.Namespace) {
+	for _, write := range in(cluster.audit.pods[c.pods:], c.set.GetNamespace()) {
 		if !write.Accepted() || len(write.Pods) != 1 || !metav1.IsControlledBy(&write.Pods[0], c.set) {
 			continue
 		}

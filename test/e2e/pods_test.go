@@ -71,7 +71,7 @@ var _ = Describe("What others do to pods", func() {
 				want = append(want, pods[i].UID)
 			}
 		}
-		change(set, replicas(4))
+		scaleTo(set, 4)
 		settle(set)
 		Eventually(func() []types.UID { return uids(podsOf(set)) }).Should(ConsistOf(want))
 	})
@@ -80,8 +80,8 @@ var _ = Describe("What others do to pods", func() {
 		set := created(builders.CloneSet("web").Replicas(4).MaxUnavailable("1"))
 		pods := podsOf(set)
 		chapter := from(set)
-		change(set, func(spec *kruisev1alpha1.CloneSetSpec) {
-			spec.ScaleStrategy.PodsToDelete = []string{pods[0].Name, pods[3].Name}
+		change(set, func(now *kruisev1alpha1.CloneSet) {
+			now.Spec.ScaleStrategy.PodsToDelete = []string{pods[0].Name, pods[3].Name}
 		})
 		Eventually(func(g Gomega) {
 			g.Expect(podsOf(set)).To(HaveLen(4))

@@ -6,26 +6,27 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/audit"
 	"slipway.dev/slipway/test/builders"
 )
 
-func newImage(spec *kruisev1alpha1.CloneSetSpec) {
-	spec.Template.Spec.Containers[0].Image = image("v2")
+func newImage(set client.Object) {
+	viewOf(set).template.Spec.Containers[0].Image = image("v2")
 }
 
-func newVariable(spec *kruisev1alpha1.CloneSetSpec) {
-	spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
+func newVariable(set client.Object) {
+	viewOf(set).template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "COLOR", Value: "blue"}}
 }
 
 var _ = Describe("A release by new pods", func() {
 	DescribeTable("stays within the allowance and costs three writes a pod",
-		func(kind kruisev1alpha1.CloneSetUpdateStrategyType, how func(*kruisev1alpha1.CloneSetSpec)) {
+		func(kind kruisev1alpha1.CloneSetUpdateStrategyType, how func(client.Object)) {
 			set := created(builders.CloneSet("web").Replicas(8).Type(kind).MaxUnavailable("25%"))
 			chapter := from(set)
-			change(set, how)
+			change[client.Object](set, how)
 			now := settle(set)
 			verdict := chapter.judge(8)
 
@@ -46,7 +47,7 @@ var _ = Describe("A release by new pods", func() {
 	DescribeTable("never has less than the replicas when it may have one more", func(kind kruisev1alpha1.CloneSetUpdateStrategyType, keeps bool) {
 		set := created(builders.CloneSet("web").Replicas(4).Type(kind).MaxUnavailable("0").MaxSurge("1"))
 		chapter := from(set)
-		change(set, newImage)
+		change[client.Object](set, newImage)
 		settle(set)
 		verdict := chapter.judge(4)
 

@@ -5,8 +5,10 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/test/builders"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 // testCtx and namespace belong to the running spec. Each spec has a namespace of its own.
@@ -39,7 +41,9 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	namespace = made.Name
 	DeferCleanup(func(ctx SpecContext) {
 		// The sets first, or their pods would be missed and made again while the namespace is emptied.
-		Expect(cluster.DeleteAllOf(ctx, &kruisev1alpha1.CloneSet{}, client.InNamespace(made.Name))).To(Succeed())
+		for _, kind := range []client.Object{&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}} {
+			Expect(cluster.DeleteAllOf(ctx, kind, client.InNamespace(made.Name))).To(Succeed())
+		}
 		Expect(cluster.Delete(ctx, made)).To(Succeed())
 	})
 	Eventually(func() error { // without it every pod is refused
@@ -56,17 +60,21 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 // image is a version of what all sets here run.
 func image(version string) string { return "registry.test/app:" + version }
 
+// builder builds a set of some kind.
+type builder[T client.Object] interface{ Build() T }
+
 // create creates the set in the namespace of the spec.
-func create(b *builders.CloneSetBuilder) *kruisev1alpha1.CloneSet {
+func create[T client.Object](b builder[T]) T {
 	GinkgoHelper()
 	set := b.Build()
-	set.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: set.Name, Labels: set.Labels, Annotations: set.Annotations}
+	set.SetNamespace(namespace)
+	set.SetUID("")
 	Expect(cluster.Create(testCtx, set)).To(Succeed())
 	return set
 }
 
 // created creates the set and waits until it is what it shall be.
-func created(b *builders.CloneSetBuilder) *kruisev1alpha1.CloneSet {
+func created[T client.Object](b builder[T]) T {
 	GinkgoHelper()
 	set := create(b)
 	settle(set)
@@ -74,66 +82,61 @@ func created(b *builders.CloneSetBuilder) *kruisev1alpha1.CloneSet {
 }
 
 // change changes the set as a user does.
-func change(set *kruisev1alpha1.CloneSet, how func(*kruisev1alpha1.CloneSetSpec)) {
+func change[T client.Object](set T, how func(T)) {
 	GinkgoHelper()
 	now := get(set)
-	changed := now.DeepCopy()
-	how(&changed.Spec)
+	changed := now.DeepCopyObject().(T)
+	how(changed)
 	Expect(cluster.Patch(testCtx, changed, client.MergeFrom(now))).To(Succeed())
 }
 
 // wake has the manager look at the set without any need.
-func wake(set *kruisev1alpha1.CloneSet) {
+func wake(set client.Object) {
 	GinkgoHelper()
-	now := get(set)
-	woken := now.DeepCopy()
-	woken.Annotations = map[string]string{"test/woken-after": now.ResourceVersion}
-	Expect(cluster.Patch(testCtx, woken, client.MergeFrom(now))).To(Succeed())
+	change(set, func(now client.Object) {
+		now.SetAnnotations(map[string]string{"test/woken-after": now.GetResourceVersion()})
+	})
 }
 
 // release gives the set's template the image of another version.
-func release(set *kruisev1alpha1.CloneSet, version string) {
+func release(set client.Object, version string) {
 	GinkgoHelper()
-	change(set, func(spec *kruisev1alpha1.CloneSetSpec) { spec.Template.Spec.Containers[0].Image = image(version) })
+	change(set, func(now client.Object) { viewOf(now).template.Spec.Containers[0].Image = image(version) })
 }
 
-func get(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
+func get[T client.Object](set T) T {
 	GinkgoHelper()
-	now := &kruisev1alpha1.CloneSet{}
+	now := reflect.New(reflect.TypeOf(set).Elem()).Interface().(T) // what is not in the answer must not be left from before
 	Expect(cluster.Get(testCtx, client.ObjectKeyFromObject(set), now)).To(Succeed())
 	return now
 }
 
 // settle waits until the status says that the spec is reached, and returns the set as it is then.
-func settle(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
+func settle[T client.Object](set T) T {
 	GinkgoHelper()
-	var now *kruisev1alpha1.CloneSet
+	return settleWithin(patience, set)
+}
+
+// settleWithin is as settle, for a set that takes its time.
+func settleWithin[T client.Object](limit time.Duration, set T) T {
+	GinkgoHelper()
+	var now T
 	Eventually(func(g Gomega) {
 		now = get(set)
-		g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation), "the generation that the status is of")
-		ready := condition(now)
-		g.Expect(ready.Status).To(Equal(corev1.ConditionTrue), "the condition Ready: %s", ready.Message)
-		g.Expect(now.Status.AvailableReplicas).To(Equal(*now.Spec.Replicas), "available pods")
-		g.Expect(now.Status.UpdatedReplicas).To(BeNumerically(">=", now.Status.ExpectedUpdatedReplicas), "updated pods")
-	}).Should(Succeed())
+		is := viewOf(now)
+		g.Expect(is.observed).To(Equal(now.GetGeneration()), "the generation that the status is of")
+		g.Expect(is.ready.Status).To(Equal(metav1.ConditionTrue), "the condition Ready: %s", is.ready.Message)
+		g.Expect(is.available).To(Equal(**is.replicas), "available pods")
+		g.Expect(is.updated).To(BeNumerically(">=", is.toUpdate), "updated pods")
+	}).WithTimeout(limit).Should(Succeed())
 	return now
 }
 
-// condition is the set's condition Ready; its zero value if there is none.
-func condition(set *kruisev1alpha1.CloneSet) kruisev1alpha1.CloneSetCondition {
-	for _, c := range set.Status.Conditions {
-		if c.Type == kruisev1alpha1.CloneSetConditionReady {
-			return c
-		}
-	}
-	return kruisev1alpha1.CloneSetCondition{}
-}
-
 // podsOf lists the pods that the set controls and that are neither finished nor going away, by name.
-func podsOf(set *kruisev1alpha1.CloneSet) []*corev1.Pod {
+func podsOf(set client.Object) []*corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(cluster.List(testCtx, list, client.InNamespace(set.Namespace))).To(Succeed())
+	Expect(cluster.List(testCtx, list, client.InNamespace(set.GetNamespace()))).To(Succeed())
 	var pods []*corev1.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
@@ -150,6 +153,10 @@ func uids(pods []*corev1.Pod) []types.UID {
 	return each(pods, func(p *corev1.Pod) types.UID { return p.UID })
 }
 
+func namesOf(pods []*corev1.Pod) []string {
+	return each(pods, func(p *corev1.Pod) string { return p.Name })
+}
+
 func images(pods []*corev1.Pod) []string {
 	return each(pods, func(p *corev1.Pod) string { return p.Spec.Containers[0].Image })
 }
@@ -163,7 +170,7 @@ func each[T any](pods []*corev1.Pod, of func(*corev1.Pod) T) []T {
 }
 
 // running counts the pods whose spec has the version's image.
-func running(set *kruisev1alpha1.CloneSet, version string) int {
+func running(set client.Object, version string) int {
 	GinkgoHelper()
 	n := 0
 	for _, name := range images(podsOf(set)) {
@@ -175,23 +182,23 @@ func running(set *kruisev1alpha1.CloneSet, version string) int {
 }
 
 // revisionsOf lists the revisions that the set controls, by their number.
-func revisionsOf(set *kruisev1alpha1.CloneSet) []appsv1.ControllerRevision {
+func revisionsOf(set client.Object) []appsv1.ControllerRevision {
 	GinkgoHelper()
 	list := &appsv1.ControllerRevisionList{}
-	Expect(cluster.List(testCtx, list, client.InNamespace(set.Namespace))).To(Succeed())
+	Expect(cluster.List(testCtx, list, client.InNamespace(set.GetNamespace()))).To(Succeed())
 	own := slices.DeleteFunc(list.Items, func(r appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&r, set) })
 	slices.SortFunc(own, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return own
 }
 
 // reasons are those of all events about the set, each once.
-func reasons(set *kruisev1alpha1.CloneSet) []string {
+func reasons(set client.Object) []string {
 	GinkgoHelper()
 	list := &eventsv1.EventList{}
-	Expect(cluster.List(testCtx, list, client.InNamespace(set.Namespace))).To(Succeed())
+	Expect(cluster.List(testCtx, list, client.InNamespace(set.GetNamespace()))).To(Succeed())
 	var all []string
 	for i := range list.Items {
-		if list.Items[i].Regarding.UID == set.UID {
+		if list.Items[i].Regarding.UID == set.GetUID() {
 			all = append(all, list.Items[i].Reason)
 		}
 	}
@@ -201,15 +208,22 @@ func reasons(set *kruisev1alpha1.CloneSet) []string {
 
 // describe prints what helps to understand a failure.
 func describe(ctx context.Context) {
-	sets, pods, events := &kruisev1alpha1.CloneSetList{}, &corev1.PodList{}, &eventsv1.EventList{}
-	for _, list := range []client.ObjectList{sets, pods, events} {
+	clones, ordinals, pods, events := &kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &corev1.PodList{}, &eventsv1.EventList{}
+	for _, list := range []client.ObjectList{clones, ordinals, pods, events} {
 		if err := cluster.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			GinkgoWriter.Printf("listing: %v\n", err)
 		}
 	}
-	for i := range sets.Items {
-		sets.Items[i].ManagedFields = nil
-		text, err := yaml.Marshal(sets.Items[i])
+	var sets []client.Object
+	for i := range clones.Items {
+		sets = append(sets, &clones.Items[i])
+	}
+	for i := range ordinals.Items {
+		sets = append(sets, &ordinals.Items[i])
+	}
+	for _, set := range sets {
+		set.SetManagedFields(nil)
+		text, err := yaml.Marshal(set)
 		GinkgoWriter.Printf("---\n%s%v\n", text, err)
 	}
 	for i := range pods.Items {
@@ -228,24 +242,30 @@ func describe(ctx context.Context) {
 	GinkgoWriter.Printf("the end of the manager's log:\n%s\n", cluster.manager.tail(60))
 }
 
-// stopAt waits until the release can go no further: as many pods as are named run the bad version, and the
-// condition Ready names each of them. It returns these pods.
-func stopAt(set *kruisev1alpha1.CloneSet, bad string, n int) []*corev1.Pod {
+// stopAt waits until the release can go no further: as many pods as are named run the bad version, all others are
+// available, and the condition Ready names each of them. It returns these pods.
+func stopAt(set client.Object, bad string, n int) []*corev1.Pod {
+	GinkgoHelper()
+	return stuckAt(set, bad, n, int(**viewOf(set).replicas)-n)
+}
+
+// stuckAt is as stopAt, where not all others need be there.
+func stuckAt(set client.Object, bad string, n, available int) []*corev1.Pod {
 	GinkgoHelper()
 	var stuck []*corev1.Pod
 	Eventually(func(g Gomega) {
 		now := get(set)
 		stuck = slices.DeleteFunc(podsOf(set), func(p *corev1.Pod) bool { return p.Spec.Containers[0].Image != image(bad) })
 		g.Expect(stuck).To(HaveLen(n), "pods with the image %s", bad)
-		ready := condition(now)
-		g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
-		g.Expect(ready.Status).To(Equal(corev1.ConditionFalse))
-		g.Expect(ready.Reason).To(Equal("WaitingForPods"))
+		is := viewOf(now)
+		g.Expect(is.observed).To(Equal(now.GetGeneration()))
+		g.Expect(is.ready.Status).To(Equal(metav1.ConditionFalse))
+		g.Expect(is.ready.Reason).To(Equal("WaitingForPods"))
 		for _, pod := range stuck {
-			g.Expect(ready.Message).To(ContainSubstring("pod " + pod.Name + " ("))
+			g.Expect(is.ready.Message).To(ContainSubstring("pod " + pod.Name + " ("))
 		}
-		g.Expect(now.Status.UpdatedReplicas).To(Equal(int32(n)), "updated pods")
-		g.Expect(now.Status.AvailableReplicas).To(Equal(*now.Spec.Replicas-int32(n)), "available pods")
+		g.Expect(is.updated).To(Equal(int32(n)), "updated pods")
+		g.Expect(is.available).To(Equal(int32(available)), "available pods")
 	}).Should(Succeed())
 	return stuck
 }
@@ -258,8 +278,9 @@ func patchPod(pod *corev1.Pod, how func(*corev1.Pod)) {
 	Expect(cluster.Patch(testCtx, changed, client.MergeFrom(pod))).To(Succeed())
 }
 
-func replicas(n int32) func(*kruisev1alpha1.CloneSetSpec) {
-	return func(spec *kruisev1alpha1.CloneSetSpec) { spec.Replicas = ptr.To(n) }
+func scaleTo(set client.Object, n int32) {
+	GinkgoHelper()
+	change(set, func(now client.Object) { *viewOf(now).replicas = ptr.To(n) })
 }
 
 func say(format string, args ...any) { AddReportEntry(fmt.Sprintf(format, args...)) }

@@ -104,8 +104,9 @@ func (j *judge) moves(before, now *cafev1alpha1.CafeDeploymentStatus) {
 				j.fault("%s is fixed and gets %d pods", u.Name, delta)
 			}
 		case delta < 0:
-			if since := j.c.now.Sub(j.arrived[u.Name]); since < 300*time.Second && int32(u.RescheduledIn) < -delta+0 && was[u.Name] > 0 && was[u.Name] <= -delta {
-				j.fault("quota that came to %s %s ago is moved again", u.Name, since)
+			own := u.Short - max(0, was[u.Name]) // what has come is taken for what is short
+			if since := j.c.now.Sub(j.arrived[u.Name]); since < 300*time.Second && -delta > max(0, own) {
+				j.fault("%d pods of %s are short, and quota that came %s ago is moved again", u.Short, u.Name, since)
 			}
 		}
 	}

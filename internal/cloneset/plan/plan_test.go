@@ -66,6 +66,12 @@ func (s *scene) live(image string) *scene {
 	return s
 }
 
+// atOnce bounds how many updates are planned in one look.
+func (s *scene) atOnce(n int) *scene {
+	s.world.AtOnce = n
+	return s
+}
+
 // pod adds a pod of the n-th revision, changed as asked.
 func (s *scene) pod(id string, n int, changes ...func(*builders.PodBuilder)) *scene {
 	r := s.world.Revisions[n]
@@ -152,6 +158,10 @@ func TestNextDecides(t *testing.T) {
 		},
 		"nothing more is updated while an updated pod is not available": {
 			sceneOf(inPlace(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), nil,
+		},
+		"no more updates are planned than one look acts on, the first in the order": {
+			sceneOf(inPlace(4).MaxUnavailable("100%"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0).pod("d", 0, notReady).atOnce(3),
+			[]string{"UpdateInPlace web-d", "UpdateInPlace web-a", "UpdateInPlace web-b"},
 		},
 		"recreation deletes": {
 			sceneOf(builders.CloneSet("web").Replicas(2).MaxUnavailable("1"), v1, v2).pod("a", 0).pod("b", 0), []string{"DeletePod web-a Recreate"},

@@ -39,8 +39,11 @@ func (p *pass) update() {
 	}
 	unavailable, onTarget := p.unavailable()
 	allowance := budget.NewAllowance(s, unavailable, onTarget)
-	candidates := p.candidates()
+	candidates, planned := p.candidates(), 0
 	for i, m := range candidates {
+		if p.world.AtOnce > 0 && planned == p.world.AtOnce {
+			return
+		}
 		switch stop := allowance.Refuses(m.Available); stop {
 		case budget.NotStopped:
 		case budget.StoppedByUnavailable:
@@ -64,6 +67,7 @@ func (p *pass) update() {
 		}
 		allowance.Spend(m.Available)
 		if update.Step != nil {
+			planned++
 			p.turns[m.Pod.UID] = 1 + i
 		}
 	}

@@ -49,6 +49,9 @@ type World struct {
 	// Unresizable says why the server has refused to resize a pod as the present spec asks, by its UID: its
 	// node is too small.
 	Unresizable map[types.UID]string
+	// AtOnce is how many updates of pods one plan holds at most; 0 is any number. Those that come later in the order would
+	// be planned in vain where no more are acted on before the next look.
+	AtOnce int
 }
 
 // Plan is what to do now, and what the decision was based on.

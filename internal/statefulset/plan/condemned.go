@@ -43,7 +43,9 @@ func (p *pass) scaleIn() (end bool) {
 	case m.serves(), pod.IsFinished(m.Pod), m == lowest:
 		p.remove(m, step.ScaleIn, notLive(m))
 	case lowest != nil && lowest != m && !m.healthy():
-		p.hold(fmt.Sprintf("scaling in waits: pod %s is not available, and neither is pod %s below it", m.Pod.Name, lowest.Pod.Name))
+		p.plan.Blocked = fmt.Sprintf("scaling in waits: pod %s is not available, and neither is pod %s below it, which it may need; it goes on when one of them is available or somebody deletes it",
+			m.Pod.Name, lowest.Pod.Name)
+		p.hold(p.plan.Blocked)
 	default:
 		p.hold("scaling in waits: " + m.waiting())
 	}

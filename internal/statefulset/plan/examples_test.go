@@ -124,7 +124,7 @@ var examples = map[string]example{
 	"40 a failed pod is deleted where pods are ordered":       {ordered, 3, nil, "0uA 1uF 2uA", []string{"delete 1 (failed)"}, ""},
 	"41 chosen pods go as long as the allowance lasts":        {parallel, 5, unavailable("3"), "0uA 1uu 2uu 3uA* 4uA*", []string{"delete 4 (specified)"}, "pod web-3 is chosen for deletion and waits: 3 of 5 positions are unavailable, and maxUnavailable allows 3"},
 	"42 the lowest broken pod may be scaled in":               {ordered, 1, nil, "0uA 1uA 2uu", []string{"delete 2 (scale-in)"}, ""},
-	"43 one above it waits":                                   {ordered, 1, nil, "0uA 1uu 2uu", nil, "scaling in waits: pod web-2 is not available, and neither is pod web-1 below it"},
+	"43 one above it waits":                                   {ordered, 1, nil, "0uA 1uu 2uu", nil, "scaling in waits: pod web-2 is not available, and neither is pod web-1 below it, which it may need; it goes on when one of them is available or somebody deletes it"},
 	"44 live pods have to be available before scaling in":     {ordered, 1, nil, "0uu 1uA 2uA", nil, "pod web-0 is not available: container app is not ready"},
 	"45 parallel pods are scaled in all at once":              {parallel, 1, nil, "0uu 1uA 2uA", []string{"delete 2 (scale-in)", "delete 1 (scale-in)"}, ""},
 	"46 OnDelete updates nothing":                             {ordered, 3, onDelete, "0cA 1cA 2cA", nil, "3 pods are updated when somebody deletes them (updateStrategy.type is OnDelete)"},

@@ -79,6 +79,7 @@ func TestHooks(t *testing.T) {
 		"or the template goes back to what the pod has":         {sceneOf(guarded(2, inPlace)).live(current).pods("0cA").pod(1, current, is(preparingUpdate)), []string{"RenumberRevision", "PatchPod 1"}, "pod web-1 is not available: *"},
 		"or somebody else is to delete pods":                    {sceneOf(guarded(2, inPlace, onDelete)).pods("0cA").pod(1, current, is(preparingUpdate)), []string{"PatchPod 1"}, "pod web-1 is not available: *"},
 		"a broken pod behind one that a hook holds is replaced": {sceneOf(guarded(2, inPlace)).pod(0, older, notReady, letGo).pod(1, current, is(preparingUpdate)), []string{"update 0"}, heldUpdate},
+		"a pod that has finished is prepared first too":         {sceneOf(guarded(2)).pods("0uA").pod(1, update, failed), []string{"PatchPod 1"}, ""},
 		"a pod that prepares for its deletion is not updated": {
 			sceneOf(guarded(3, inPlace)).pods("0cA 1cA").pod(2, current, is(preparingDelete)), nil, "pod web-2 waits: the preDelete hook holds its deletion",
 		},
@@ -144,6 +145,11 @@ func TestReleasesWithHooksComeToTheirEnd(t *testing.T) {
 			}
 			if got, want := s.is(), "0:v3 1:v3 2:v3"; got != want {
 				t.Errorf("at the end %s, want %s", got, want)
+			}
+			for _, p := range s.world.Pods {
+				if c := pod.Condition(p, kruisev1alpha1.ConditionKruisePodReady); pod.HasGate(p, kruisev1alpha1.ConditionKruisePodReady) && (c == nil || c.Status != corev1.ConditionTrue || c.Message != "[]") {
+					t.Errorf("condition KruisePodReady of pod %s is %+v at the end", p.Name, c)
+				}
 			}
 			if next := plan.Next(s.world, s.now); len(next.Steps) > 0 || next.Held != "" {
 				t.Errorf("%d steps at the end, held %q", len(next.Steps), next.Held)

@@ -55,9 +55,11 @@ func (p *pass) whichever(live []*Member) []*Member {
 		others = append(others, byName[candidate.Name])
 	}
 	all := slices.Concat(first, others)
-	// Only what is there beyond the partition: a missing pod may come back on the current revision, and the one that was
-	// updated in its stead as well, for ever.
-	return all[:max(0, min(p.plan.Limits.Replicas, len(all))-p.plan.Limits.Partition)]
+	// Of the others only what is there beyond the partition: a missing pod may come back on the current revision, and the one
+	// that was updated in its stead as well, for ever. What has begun is not called off for a missing pod.
+	wanted := p.plan.Limits.Replicas - p.plan.Limits.Partition
+	missing := max(0, p.plan.Limits.Replicas-len(all))
+	return all[:max(0, wanted-missing, min(wanted, len(first)))]
 }
 
 // trim takes those out of the pods to update whose place was taken by pods that this pass creates on the update revision,

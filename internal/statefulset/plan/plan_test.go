@@ -3,6 +3,7 @@
 package plan_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,13 @@ func inPlaceOnly(b *builders.StatefulSetBuilder) *builders.StatefulSetBuilder {
 	return b.Rolling(func(r *kruisev1beta1.RollingUpdateStatefulSetStrategy) {
 		r.PodUpdatePolicy = kruisev1beta1.InPlaceOnlyPodUpdateStrategyType
 	})
+}
+
+// loose is a set whose pods are updated whatever their ordinals.
+func loose(replicas, partition int32, unavailable int) *builders.StatefulSetBuilder {
+	b := web(replicas).Parallel().Partition(partition).MaxUnavailable(strconv.Itoa(unavailable))
+	unordered(b)
+	return b
 }
 
 func ungated(p *corev1.Pod) { p.Spec.ReadinessGates = nil }
@@ -118,6 +126,18 @@ func TestNextDecides(t *testing.T) {
 		"going back to the current revision replaces what is broken on the newer one": {
 			sceneOf(web(3)).live(current).pods("0cA 1cA 2uu"), []string{"RenumberRevision", "update 2"}, "",
 		},
+		"a finished pod of an older revision is replaced, though ordered pods wait for one below": {
+			sceneOf(web(3)).pods("0uu 1cA 2cF"), []string{"delete 2 (failed)"}, "",
+		},
+		"but not while another is being deleted, as every broken one": {
+			sceneOf(web(3)).pods("0uu 1cT 2cF"), nil, "pod web-2 is broken on an older revision and is replaced when pod web-1 is gone",
+		},
+		"one on the newest revision waits for those below": {
+			sceneOf(web(3)).pods("0uu 1uA 2uF"), nil, "pod web-0 is not available: container app is not ready",
+		},
+		"and so does one that the partition keeps": {
+			sceneOf(web(3).Partition(3)).pods("0cu 1cA 2cF"), nil, "pod web-0 is not available: container app is not ready",
+		},
 		"ordered pods are not created while one below is being deleted": {
 			sceneOf(web(3)).pods("0uA 1uT"), nil, "pod web-1 is being deleted, and those above it wait",
 		},
@@ -145,6 +165,17 @@ func TestNextDecides(t *testing.T) {
 				})
 				return sceneOf(b).pod(0, current, label("order", "3")).pod(1, current, label("order", "2")).pod(2, current, label("order", "1"))
 			}(), []string{"update 0"}, "the update waits: 1 of 3 positions are unavailable, and maxUnavailable allows 1",
+		},
+		"unordered pods are not updated in the place of one that cannot be created yet": {
+			sceneOf(loose(5, 3, 3)).pods("0cA 1cA 2cA 4cA 3cA").foreign(), []string{"update 4"}, "pod web-3 cannot be created: its name is taken by a pod that is not the set's",
+		},
+		"nor of those whose creation is throttled": {
+			sceneOf(loose(5, 3, 3).ScaleMaxUnavailable("1")).pods("0cA 1cA 2cA"), []string{"create 3@u", "1 creations throttled"},
+			"1 pods more are missing than scaleStrategy.maxUnavailable lets be created now",
+		},
+		"nor when fewer are there than the partition keeps": {
+			sceneOf(loose(3, 2, 3).ScaleMaxUnavailable("1")).pods("0cA 1cu"), []string{"1 creations throttled"},
+			"1 pods more are missing than scaleStrategy.maxUnavailable lets be created now",
 		},
 		"a new template is recorded before anything else": {
 			func() *scene {

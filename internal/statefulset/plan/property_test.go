@@ -191,7 +191,7 @@ func (r rules) brokenOnesAreReplaced() {
 	changed, deleted, _ := r.touched()
 	var stale, terminating []string
 	for _, m := range r.next.Members {
-		broken := pod.IsActive(m.Pod) && (!m.Ready || pod.Lifecycle(m.Pod) != kruisev1alpha1.LifecycleNormal)
+		broken := !pod.IsTerminating(m.Pod) && (pod.IsFinished(m.Pod) || !m.Ready || pod.Lifecycle(m.Pod) != kruisev1alpha1.LifecycleNormal)
 		if broken && m.Eligible && !m.Updated {
 			stale = append(stale, m.Pod.Name)
 		}
@@ -372,16 +372,10 @@ func (r rules) partition() {
 	}
 }
 
-// unorderedPartition: no update leaves fewer places for pods off the update revision than are to be kept: those of pods that
-// are, and those where a pod is yet to be created.
+// unorderedPartition: no update leaves fewer pods off the update revision than are to be kept. A missing pod is none of them: it may be
+// created on either.
 func (r rules) unorderedPartition(kept int) {
-	_, _, created := r.touched()
-	old, updated := -len(created), 0
-	for _, n := range r.live {
-		if _, is := r.at[n]; !is {
-			old++
-		}
-	}
+	old, updated := 0, 0
 	for _, m := range r.next.Members {
 		if m.Position >= 0 && !m.Updated && !pod.IsTerminating(m.Pod) {
 			old++
@@ -396,10 +390,6 @@ func (r rules) unorderedPartition(kept int) {
 		case step.DeletePod:
 			if each.Cause == step.Recreate {
 				updated++
-			}
-		case step.CreatePod:
-			if each.Pod.Labels[kruisev1alpha1.LabelRevision] != r.next.UpdateRevision {
-				old++
 			}
 		}
 	}

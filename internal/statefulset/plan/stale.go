@@ -3,7 +3,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/step"
 )
 
 // stale brings pods to the update revision that are broken on another one. It is what keeps ordered pods from waiting for
@@ -17,19 +22,33 @@ func (p *pass) stale() (end bool) {
 		return false
 	}
 	leaving, some := p.terminating()
-	for _, m := range p.behind() {
-		if m.healthy() || m.Updated && !p.repairable(m) {
-			continue
-		}
+	for _, m := range p.brokenOnOlder() {
 		if some {
 			p.hold(fmt.Sprintf("pod %s is broken on an older revision and is replaced when pod %s is gone", m.Pod.Name, leaving.Name))
 			return false
+		}
+		if pod.IsFinished(m.Pod) {
+			p.remove(m, step.CleanUp, "it has finished")
+			return true
 		}
 		if p.bring(m) {
 			return true
 		}
 	}
 	return false
+}
+
+// brokenOnOlder are the pods that are not healthy and that an update would reach, the highest first. A finished one is among
+// them: the walk that replaces it otherwise could end below it.
+func (p *pass) brokenOnOlder() []*Member {
+	broken := slices.DeleteFunc(p.behind(), func(m *Member) bool { return m.healthy() || m.Updated && !p.repairable(m) })
+	for _, m := range p.eligible {
+		if pod.IsFinished(m.Pod) && !pod.IsTerminating(m.Pod) && !m.Updated && !m.PreparingDelete() {
+			broken = append(broken, m)
+		}
+	}
+	slices.SortStableFunc(broken, func(a, b *Member) int { return cmp.Compare(b.Ordinal, a.Ordinal) })
+	return broken
 }
 
 // updating tells whether pods are updated by the set, and not paused.

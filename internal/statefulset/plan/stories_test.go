@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
@@ -137,8 +138,11 @@ func TestAnotherWayOfUpdatingIsNoRelease(t *testing.T) {
 		},
 		"partition": func(r *kruisev1beta1.RollingUpdateStatefulSetStrategy) { r.Partition = ptr.To[int32](2) },
 		"paused":    func(r *kruisev1beta1.RollingUpdateStatefulSetStrategy) { r.Paused = true },
+		"maxUnavailable": func(r *kruisev1beta1.RollingUpdateStatefulSetStrategy) {
+			r.MaxUnavailable = ptr.To(intstr.FromString("50%"))
+		},
 	} {
-		s := sceneOf(web(2).Rolling(change)).pod(0, update, with(ungated)).pod(1, update, with(ungated))
+		s := sceneOf(web(2).Parallel().Rolling(change)).pod(0, update, with(ungated)).pod(1, update, with(ungated))
 		if got := plan.Next(s.world, now); len(got.Steps) > 0 || got.Held != "" {
 			t.Errorf("%s leads to %v, held %q", name, s.told(got), got.Held)
 		}

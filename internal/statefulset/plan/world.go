@@ -79,6 +79,9 @@ type Plan struct {
 	Warned []string
 	// Uncreatable says which pods cannot be created, and why; empty when all can.
 	Uncreatable string
+	// Blocked says which pods are not scaled in and wait for one another; empty when none do. It may end by itself when one of
+	// them gets well, and else only when somebody deletes one.
+	Blocked string
 	// Throttled is how many creations the limit of unavailable pods holds back.
 	Throttled int
 	// Held says in a few words what keeps the set from taking its next step; empty when nothing does.

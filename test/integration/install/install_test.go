@@ -4,6 +4,7 @@ package install
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/integration/plane"
@@ -34,16 +36,38 @@ var (
 	cluster *rest.Config
 	// binaries is the folder that kubectl is in.
 	binaries string
+	// auditLog is where the API server writes down who asked for what.
+	auditLog string
 )
 
-func TestMain(m *testing.M) {
-	os.Exit(plane.RunWithStore(m, func(p *plane.Plane) { cluster, binaries = p.Config, p.Binaries }))
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run runs the tests on a plane that writes an audit log, and that asks for the right to an owner's finalizers where a
+// write blocks the deletion of the owner.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "install")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	policy := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	auditLog = filepath.Join(dir, "audit.log")
+	flags := map[string]string{
+		"audit-policy-file": policy, "audit-log-path": auditLog, "enable-admission-plugins": "OwnerReferencesPermissionEnforcement",
+	}
+	return plane.RunWith(m, flags, func(p *plane.Plane) { cluster, binaries = p.Config, p.Binaries })
 }
 
 func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
-	for _, name := range []string{"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -244,7 +268,7 @@ func root(t *testing.T) string {
 func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
 
 const (
@@ -48,11 +49,13 @@ func TestDeleteProtection(t *testing.T) {
 	waitForProtection(t, c)
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
-			set := protected(t, c, test.label, test.replicas)
-			refused(t, "deleting it", c.Delete(t.Context(), set, client.DryRunAll), test.refused)
-			all := c.DeleteAllOf(t.Context(), &kruisev1alpha1.CloneSet{}, client.InNamespace(set.Namespace),
-				client.MatchingFields{metav1.ObjectNameField: set.Name}, client.DryRunAll)
-			refused(t, "deleting all", all, test.refused)
+			ofEachKind(t, func(t *testing.T, fresh kind) {
+				set := protected(t, c, fresh, test.label, test.replicas)
+				refused(t, "deleting it", c.Delete(t.Context(), set, client.DryRunAll), test.refused)
+				all := c.DeleteAllOf(t.Context(), fresh(nil), client.InNamespace(set.GetNamespace()),
+					client.MatchingFields{metav1.ObjectNameField: set.GetName()}, client.DryRunAll)
+				refused(t, "deleting all", all, test.refused)
+			})
 		})
 	}
 }
@@ -62,11 +65,13 @@ func TestWhoeverRemovesTheLabelMayDelete(t *testing.T) {
 	install(t, c)
 	waitForCRDs(t, c)
 	waitForProtection(t, c)
-	set := protected(t, c, kruisev1alpha1.DeleteProtectionAlways, 1)
-	edit(t, c, set, func() { set.Labels = nil })
-	if err := c.Delete(t.Context(), set); err != nil {
-		t.Errorf("without the label it is not deleted: %v", err)
-	}
+	ofEachKind(t, func(t *testing.T, fresh kind) {
+		set := protected(t, c, fresh, kruisev1alpha1.DeleteProtectionAlways, 1)
+		edit(t, c, set, func() { set.SetLabels(nil) })
+		if err := c.Delete(t.Context(), set); err != nil {
+			t.Errorf("without the label it is not deleted: %v", err)
+		}
+	})
 }
 
 // Whatever waits for the end of a set may ask for it again.
@@ -77,14 +82,16 @@ func TestADeletionUnderWayIsNotRefusedAgain(t *testing.T) {
 	waitForProtection(t, c)
 	for _, label := range []string{kruisev1alpha1.DeleteProtectionAlways, kruisev1alpha1.DeleteProtectionCascading} {
 		t.Run(label, func(t *testing.T) {
-			set := protected(t, c, "", 1)
-			edit(t, c, set, func() { set.Finalizers = []string{"install.test/hold"} })
-			if err := c.Delete(t.Context(), set); err != nil {
-				t.Fatal(err)
-			}
-			edit(t, c, set, func() { set.Labels = map[string]string{kruisev1alpha1.LabelDeleteProtection: label} })
-			refused(t, "deleting it again", c.Delete(t.Context(), set, client.DryRunAll), "")
-			edit(t, c, set, func() { set.Finalizers = nil })
+			ofEachKind(t, func(t *testing.T, fresh kind) {
+				set := protected(t, c, fresh, "", 1)
+				edit(t, c, set, func() { set.SetFinalizers([]string{"install.test/hold"}) })
+				if err := c.Delete(t.Context(), set); err != nil {
+					t.Fatal(err)
+				}
+				edit(t, c, set, func() { set.SetLabels(map[string]string{kruisev1alpha1.LabelDeleteProtection: label}) })
+				refused(t, "deleting it again", c.Delete(t.Context(), set, client.DryRunAll), "")
+				edit(t, c, set, func() { set.SetFinalizers(nil) })
+			})
 		})
 	}
 }
@@ -133,16 +140,35 @@ func TestAPolicyThatCannotBeJudgedHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// protected creates a set; replicas below 0 are left to the default. It is removed after the test.
-func protected(t *testing.T, c client.Client, label string, replicas int32) *kruisev1alpha1.CloneSet {
+// kind is a set of some kind; nil replicas are left to the default.
+type kind func(replicas *int32) client.Object
+
+func ofEachKind(t *testing.T, try func(*testing.T, kind)) {
 	t.Helper()
-	set := sample(t)
-	set.Name, set.GenerateName, set.Spec.Replicas = "", "protected-", nil
-	if replicas >= 0 {
-		set.Spec.Replicas = ptr.To(replicas)
+	template := sample(t).Spec
+	for name, fresh := range map[string]kind{
+		"CloneSet": func(replicas *int32) client.Object {
+			return &kruisev1alpha1.CloneSet{Spec: kruisev1alpha1.CloneSetSpec{Replicas: replicas, Selector: template.Selector, Template: template.Template}}
+		},
+		"StatefulSet": func(replicas *int32) client.Object {
+			return &kruisev1beta1.StatefulSet{Spec: kruisev1beta1.StatefulSetSpec{Replicas: replicas, Selector: template.Selector, Template: template.Template}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { try(t, fresh) })
 	}
+}
+
+// protected creates a set; replicas below 0 are left to the default. It is removed after the test.
+func protected(t *testing.T, c client.Client, fresh kind, label string, replicas int32) client.Object {
+	t.Helper()
+	set := fresh(nil)
+	if replicas >= 0 {
+		set = fresh(ptr.To(replicas))
+	}
+	set.SetNamespace("default")
+	set.SetGenerateName("protected-")
 	if label != "" {
-		set.Labels = map[string]string{kruisev1alpha1.LabelDeleteProtection: label}
+		set.SetLabels(map[string]string{kruisev1alpha1.LabelDeleteProtection: label})
 	}
 	if err := c.Create(t.Context(), set); err != nil {
 		t.Fatal(err)
@@ -151,10 +177,10 @@ func protected(t *testing.T, c client.Client, label string, replicas int32) *kru
 		ctx := context.WithoutCancel(t.Context())
 		unlabelled := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": null}}`))
 		if err := client.IgnoreNotFound(c.Patch(ctx, set, unlabelled)); err != nil {
-			t.Errorf("removing the label of %s: %v", set.Name, err)
+			t.Errorf("removing the label of %s: %v", set.GetName(), err)
 		}
 		if err := client.IgnoreNotFound(c.Delete(ctx, set)); err != nil {
-			t.Errorf("removing %s: %v", set.Name, err)
+			t.Errorf("removing %s: %v", set.GetName(), err)
 		}
 	})
 	return set
@@ -173,11 +199,13 @@ func refused(t *testing.T, what string, got error, want string) {
 // waitForProtection waits until the server follows the policy: it learns of new ones by a watch of its own.
 func waitForProtection(t *testing.T, c client.Client) {
 	t.Helper()
-	set := protected(t, c, kruisev1alpha1.DeleteProtectionAlways, 0)
-	eventually(t, "the server follows the policy", func() error {
-		if err := c.Delete(t.Context(), set, client.DryRunAll); !apierrors.IsForbidden(err) {
-			return errors.Join(errors.New("a deletion is not refused"), err)
-		}
-		return nil
+	ofEachKind(t, func(t *testing.T, fresh kind) {
+		set := protected(t, c, fresh, kruisev1alpha1.DeleteProtectionAlways, 0)
+		eventually(t, "the server follows the policy", func() error {
+			if err := c.Delete(t.Context(), set, client.DryRunAll); !apierrors.IsForbidden(err) {
+				return errors.Join(errors.New("a deletion is not refused"), err)
+			}
+			return nil
+		})
 	})
 }

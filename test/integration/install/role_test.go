@@ -43,6 +43,7 @@ func TestTheRoleAllowsNoMoreThanTheWork(t *testing.T) {
 		"it patches the status of pods":              {verb: "patch", resource: "pods", subresource: "status", namespace: "default", want: true},
 		"it resizes pods":                            {verb: "patch", resource: "pods", subresource: "resize", namespace: "default", want: true},
 		"it patches the status of sets":              {verb: "patch", group: "apps.kruise.io", resource: "clonesets", subresource: "status", namespace: "default", want: true},
+		"also of sets in units":                      {verb: "patch", group: "apps.cafe.cloud.alipay.com", resource: "inplacesets", subresource: "status", namespace: "default", want: true},
 		"it tells about sets":                        {verb: "create", group: "events.k8s.io", resource: "events", namespace: "default", want: true},
 		"its own lease is its own":                   {verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: namespace, name: "slipway-manager", want: true},
 		"another lease is not":                       {verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: namespace, name: "other"},
@@ -136,7 +137,7 @@ func sample(t *testing.T) *kruisev1alpha1.CloneSet {
 	}
 }
 
-func edit(t *testing.T, c client.Client, set *kruisev1alpha1.CloneSet, change func()) {
+func edit(t *testing.T, c client.Client, set client.Object, change func()) {
 	t.Helper()
 	eventually(t, "the edit is taken", func() error {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
@@ -157,14 +158,20 @@ type process struct {
 
 func startManager(t *testing.T) *process {
 	t.Helper()
+	return startManagerOf(t, cluster.Host)
+}
+
+// startManagerOf starts a manager that reaches the API server at an address, with further flags.
+func startManagerOf(t *testing.T, server string, flags ...string) *process {
+	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "slipway-manager")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "slipway.dev/slipway/cmd/slipway-manager").CombinedOutput(); err != nil {
 		t.Fatalf("building the manager: %v\n%s", err, out)
 	}
 	p := &process{health: freeAddress(t), log: &lockedBuffer{}, ended: make(chan error, 1)}
-	p.command = exec.Command(binary,
-		"--kubeconfig="+kubeconfigOfManager(t, dir), "--health-probe-bind-address="+p.health, "--metrics-bind-address=0")
+	p.command = exec.Command(binary, append(flags,
+		"--kubeconfig="+kubeconfigOfManager(t, dir, server), "--health-probe-bind-address="+p.health, "--metrics-bind-address=0")...)
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
@@ -214,10 +221,13 @@ func (p *process) stop(t *testing.T) {
 }
 
 // kubeconfigOfManager lets the administrator of the plane act as the manager's service account.
-func kubeconfigOfManager(t *testing.T, dir string) string {
+func kubeconfigOfManager(t *testing.T, dir, server string) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
-	config.Clusters["plane"] = &clientcmdapi.Cluster{Server: cluster.Host, CertificateAuthorityData: cluster.CAData}
+	config.Clusters["plane"] = &clientcmdapi.Cluster{Server: server}
+	if strings.HasPrefix(server, "https:") {
+		config.Clusters["plane"].CertificateAuthorityData = cluster.CAData
+	}
 	config.AuthInfos["manager"] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: cluster.CertData, ClientKeyData: cluster.KeyData,
 		Impersonate: manager, ImpersonateGroups: managersGroups,

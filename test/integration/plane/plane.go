@@ -37,7 +37,11 @@ func (p *Plane) Before(stop func()) { p.clients = append(p.clients, stop) }
 
 // Start runs a plane with the CRDs of config/crd. It fails when the binaries have not been built, and then says how to
 // build them. The caller stops the plane.
-func Start() (*Plane, error) {
+func Start() (*Plane, error) { return StartWith(nil) }
+
+// StartWith is Start with flags of the API server, by their names without dashes. Where a flag is a list, its value is
+// added to it.
+func StartWith(flags map[string]string) (*Plane, error) {
 	root, err := Root()
 	if err != nil {
 		return nil, err
@@ -50,6 +54,9 @@ func Start() (*Plane, error) {
 		BinaryAssetsDirectory: binaries,
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
 		ErrorIfCRDPathMissing: true,
+	}
+	for name, value := range flags {
+		environment.ControlPlane.GetAPIServer().Configure().Append(name, value)
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -79,8 +86,11 @@ func Run(m *testing.M, use func(*rest.Config)) (code int) {
 }
 
 // RunWithStore is Run for tests that also write into etcd.
-func RunWithStore(m *testing.M, use func(*Plane)) (code int) {
-	p, err := Start()
+func RunWithStore(m *testing.M, use func(*Plane)) (code int) { return RunWith(m, nil, use) }
+
+// RunWith is RunWithStore with flags of the API server, see StartWith.
+func RunWith(m *testing.M, flags map[string]string, use func(*Plane)) (code int) {
+	p, err := StartWith(flags)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -215,7 +215,7 @@ func TestClaimsChangeHandsWithTheRetentionPolicy(t *testing.T) {
 
 func TestAClaimGrowsWithItsTemplateAndNoPodIsTouched(t *testing.T) {
 	ns := namespace(t)
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{GenerateName: "growing-"}, Provisioner: "test.invalid/none", AllowVolumeExpansion: ptr.To(true)}
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{GenerateName: "growing-"}, Provisioner: "test.invalid/none", AllowVolumeExpansion: ptr.To(false)}
 	if err := live.Create(t.Context(), class); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,16 @@ func TestAClaimGrowsWithItsTemplateAndNoPodIsTouched(t *testing.T) {
 	bind("1Gi")
 	pods := podsOf(t, ns)[0].ResourceVersion
 	patch(t, ns, `[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]`)
-	until(t, "the claim to ask for more", func() (bool, any) {
+	until(t, "the set to say that the class lets nothing grow", func() (bool, any) {
+		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionStalled)
+		return c.Status == corev1.ConditionTrue && c.Reason == "FailedUpdatePVC" && strings.HasPrefix(c.Message, "claim data-web-0 of pod web-0"), c
+	})
+	rigid := class.DeepCopy()
+	class.AllowVolumeExpansion = ptr.To(true)
+	if err := live.Patch(t.Context(), class, client.MergeFrom(rigid)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the claim to ask for more, now that it may", func() (bool, any) {
 		claim := claimsOf(t, ns)["data-web-0"]
 		return claim.Spec.Resources.Requests.Storage().String() == "2Gi" && claim.Annotations[kruisev1beta1.AnnotationOwnedByStatefulSet] == "web", claim.Spec.Resources
 	})

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/test/simulation/api"
@@ -49,7 +50,7 @@ func (k kind) New(m *world.Manager) reconcile.Reconciler {
 			m.Planned(world.Plan{Steps: p.Steps, Held: p.Held, Throttled: p.Throttled})
 			return p
 		},
-		Concurrency: 1,
+		Apply: apply.Options{Concurrency: 1},
 	}
 	if k.hooks.Dependencies != nil {
 		k.hooks.Dependencies(&d)

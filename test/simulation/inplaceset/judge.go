@@ -4,6 +4,7 @@ package inplaceset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -209,20 +210,17 @@ func (s *scene) waits(seen []*corev1.Pod, status *cafev1alpha1.InPlaceSetStatus)
 			message = c.Message
 		}
 	}
-	waiting := 0
 	for _, pod := range seen {
 		state := world.StateOf(pod)
 		out := state == kruisev1alpha1.LifecyclePreparingUpdate || state == kruisev1alpha1.LifecyclePreparingDelete
-		if !world.Active(pod) || !out || !world.Blocks(s.Hooks.PreDelete, pod) {
+		if !world.Active(pod) || !out {
 			continue
 		}
-		waiting++
-		if waiting <= 3 && len(s.Pods) <= 3 && !strings.Contains(message, pod.Name) {
-			return fmt.Errorf("pod %s waits for %v, and no condition says it: %q", pod.Name, routed(pod), message)
+		for _, component := range declared(s.set) {
+			if slices.Contains(routed(pod), component) && !strings.Contains(message, component) {
+				return fmt.Errorf("pod %s waits for %s, and no condition says it: %q", pod.Name, component, message)
+			}
 		}
-	}
-	if waiting > 0 && message == "" {
-		return fmt.Errorf("%d pods wait for components, and no condition says it", waiting)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/inplaceset"
 	"slipway.dev/slipway/internal/inplaceset/plan"
 	"slipway.dev/slipway/test/simulation/api"
@@ -44,7 +45,7 @@ func (k kind) New(m *world.Manager) reconcile.Reconciler {
 		next = k.hooks.Plan
 	}
 	d := inplaceset.Dependencies{
-		Cache: m.Cache, Live: m.Line(), Client: m.Line(), Events: world.Silence{}, Clock: m.World.Clock, Concurrency: 1,
+		Cache: m.Cache, Live: m.Line(), Client: m.Line(), Events: world.Silence{}, Clock: m.World.Clock, Apply: apply.Options{Concurrency: 1},
 		Plan: func(w plan.World, now time.Time) plan.Plan {
 			p := next(w, now)
 			m.Planned(world.Plan{Steps: p.Steps, Held: p.Held})

@@ -45,7 +45,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"above replicas"},
 		},
 		"components are not waited for": {
-			world.Hooked, planning(func(s *cafev1alpha1.InPlaceSet) { declare()(s) }),
+			world.Hooked, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan { return plan.Next(withoutTraffic(w), now) }},
 			[]string{"while traffic is routed to it", "deleted that its preDelete hook holds"},
 		},
 		"one of the components is not waited for": {
@@ -155,6 +155,20 @@ func conditions(keep func(*corev1.PodCondition) bool) Hooks {
 		}
 		return s
 	})
+}
+
+// withoutTraffic is the world with nobody routing to a pod that is in service or about to leave it.
+func withoutTraffic(w plan.World) plan.World {
+	w.Pods = slices.Clone(w.Pods)
+	for i, pod := range w.Pods {
+		switch world.StateOf(pod) {
+		case kruisev1alpha1.LifecyclePreparingNormal, kruisev1alpha1.LifecycleUpdated:
+		default:
+			w.Pods[i] = pod.DeepCopy()
+			w.Pods[i].Finalizers = nil
+		}
+	}
+	return w
 }
 
 // normalAtOnce puts pods into the normal state as soon as their update is done.

@@ -135,9 +135,9 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 	updates := s.set.Spec.UpdateStrategy.Type != kruisev1beta1.OnDeleteStatefulSetStrategyType
 	keeps := updates && position < s.Partition
 	if updates && s.Unordered {
-		older := s.goneNow()
+		older := 0
 		for i := range s.Live {
-			if p := s.at(i); p != nil && s.Old(p) && world.StateOf(p) != kruisev1alpha1.LifecyclePreparingUpdate {
+			if p := s.counted(i); p != nil && s.Old(p) && world.StateOf(p) != kruisev1alpha1.LifecyclePreparingUpdate {
 				older++
 			}
 		}
@@ -153,15 +153,32 @@ func (s *scene) revisionAt(position int, pod *corev1.Pod) error {
 	return nil
 }
 
-// goneNow counts the live pods of older revisions that the running pass has removed. A pass counts once, before it does anything.
-func (s *scene) goneNow() int {
-	n, log := 0, s.Judge.Server.Log()
+// counted is the pod at a position as a pass counts it, once, before it does anything: what it adopts itself does not count yet, and what
+// is gone still counts when the pass has removed it itself, or sees it on its way out.
+func (s *scene) counted(position int) *corev1.Pod {
+	if pod := s.at(position); pod != nil {
+		if s.known(pod) {
+			return pod
+		}
+		return nil
+	}
+	key := types.NamespacedName{Namespace: world.Namespace, Name: s.nameAt(position)}
+	seen, shown := s.Judge.View.Peek(api.Pods, key).(*corev1.Pod)
+	if shown && world.Member(seen, s.set.UID) && (seen.DeletionTimestamp != nil || s.removedNow(seen.UID)) {
+		return seen
+	}
+	return nil
+}
+
+// removedNow tells whether the running pass has removed the pod.
+func (s *scene) removedNow(uid types.UID) bool {
+	log := s.Judge.Server.Log()
 	for i := len(log) - 1; i >= 0 && log[i].Version > s.Judge.Began; i-- {
-		if pod, is := log[i].Before.(*corev1.Pod); is && log[i].Verb == api.Remove && s.position(pod.Name) >= 0 && s.Old(pod) {
-			n++
+		if log[i].Verb == api.Remove && log[i].After.GetUID() == uid {
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // Deletes: what prepares for it was decided on before; all else needs a reason now.
@@ -290,11 +307,11 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 	return nil
 }
 
-// older counts the positions but for that of one pod that are not on the update revision. A missing pod can still be made of the other.
+// older counts the pods but for one that are not on the update revision.
 func (s *scene) older(except *corev1.Pod) int {
 	n := 0
 	for i := range s.Live {
-		if p := s.at(i); s.nameAt(i) != except.Name && (p == nil || s.Old(p)) {
+		if p := s.at(i); s.nameAt(i) != except.Name && p != nil && s.Old(p) {
 			n++
 		}
 	}
@@ -302,7 +319,8 @@ func (s *scene) older(except *corev1.Pod) int {
 }
 
 // inTurn: of ordered pods, a healthy one is updated when all are available and the higher ones are done; a broken one when nothing
-// terminates and no higher one is broken on an older revision. Its own readiness, and that of others, is not waited for then.
+// terminates and no higher one is broken on an older revision. Its own readiness, and that of others, is not waited for then. A pod that
+// must be updated in place and cannot be is left as it is, and holds up no other.
 func (s *scene) inTurn(pod *corev1.Pod, position int) error {
 	healthy := world.InService(pod)
 	if healthy && s.down(pod.Name) > 0 {
@@ -320,11 +338,17 @@ func (s *scene) inTurn(pod *corev1.Pod, position int) error {
 		behind := func(p *corev1.Pod) bool {
 			return world.Active(p) && s.Old(p) && world.StateOf(p) == kruisev1alpha1.LifecycleNormal && (healthy || !world.InService(p))
 		}
-		if other != nil && behind(other) && s.sees(other, behind) && !s.growing(other.Name) && !s.claimBehind(other.Name) {
+		if other != nil && behind(other) && s.sees(other, behind) && s.canChange(other) && !s.growing(other.Name) && !s.claimBehind(other.Name) {
 			return fmt.Errorf("pod %s is updated before %s above it", pod.Name, other.Name)
 		}
 	}
 	return nil
+}
+
+// canChange tells whether the update policy lets a pod become what the template says.
+func (s *scene) canChange(pod *corev1.Pod) bool {
+	from, known := s.Judge.Release(pod.Labels[kruisev1alpha1.LabelRevision])
+	return rolling(s.set).PodUpdatePolicy != kruisev1beta1.InPlaceOnlyPodUpdateStrategyType || known && from.CanBecome(s.Wants)
 }
 
 // sees tells whether the manager's view of a pod has a property, too.

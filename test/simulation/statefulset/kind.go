@@ -17,6 +17,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/statefulset"
 	"slipway.dev/slipway/internal/statefulset/plan"
 	"slipway.dev/slipway/test/simulation/api"
@@ -56,7 +57,7 @@ func (k kind) New(m *world.Manager) reconcile.Reconciler {
 			m.Planned(world.Plan{Steps: p.Steps, Held: p.Held, Throttled: p.Throttled > 0})
 			return p
 		},
-		Concurrency: 1,
+		Apply: apply.Options{Concurrency: 1},
 	}
 	if k.hooks.Dependencies != nil {
 		k.hooks.Dependencies(&d)

@@ -3,10 +3,12 @@
 package statefulset
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/freshness"
@@ -49,6 +51,13 @@ func TestMutationsAreCaught(t *testing.T) {
 		"the planner ignores the start of the ordinals": {
 			Moving, planning(func(s *kruisev1beta1.StatefulSetSpec) { s.Ordinals = nil }),
 			[]string{"the ordinals are"},
+		},
+		"unordered pods are updated in the place of missing ones": {
+			Labelled, Hooks{Plan: updatingForMissingOnes}, []string{"would be left on older revisions"},
+		},
+		"unordered pods are created as if they were ordered": {
+			Labelled, planning(func(s *kruisev1beta1.StatefulSetSpec) { rollOf(s).UnorderedUpdate = nil }),
+			[]string{"is created with revision"},
 		},
 		"the planner ignores the pause": {
 			Broken, planning(func(s *kruisev1beta1.StatefulSetSpec) { rollOf(s).Paused = false }),
@@ -207,6 +216,27 @@ func waitingForAllPods(w plan.World, now time.Time) plan.Plan {
 			return p
 		}
 	}
+	return p
+}
+
+// updatingForMissingOnes updates as many unordered pods more as there are none of.
+func updatingForMissingOnes(w plan.World, now time.Time) plan.Plan {
+	p := plan.Next(w, now)
+	missing := p.Limits.Replicas
+	for i := range p.Members {
+		if p.Members[i].Position >= 0 {
+			missing--
+		}
+	}
+	if missing == 0 || p.Limits.Partition == 0 {
+		return p
+	}
+	create := func(s step.Step) bool { _, is := s.(step.CreatePod); return is }
+	fewer := func(s *kruisev1beta1.StatefulSetSpec) {
+		rollOf(s).Partition = ptr.To(int32(max(0, p.Limits.Partition-missing)))
+	}
+	others := slices.DeleteFunc(otherwise(w, now, fewer), create)
+	p.Steps = append(others, slices.DeleteFunc(p.Steps, func(s step.Step) bool { return !create(s) })...)
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
@@ -21,10 +22,14 @@ const (
 	Parallel world.Theme = "parallel pods"
 	Broken   world.Theme = "broken releases and their fixes"
 	Moving   world.Theme = "ordinals that move"
+	Labelled world.Theme = "pods that are updated by their labels"
 )
 
 // themes are drawn from for a story that was not given one.
-var themes = []world.Theme{world.Anything, world.Anything, world.Hooked, world.Claiming, world.Claiming, Ordered, Parallel, Broken, Broken, Moving, world.Together, world.Together}
+var themes = []world.Theme{
+	world.Anything, world.Anything, world.Hooked, world.Hooked, world.Claiming, world.Claiming, world.Together, world.Together,
+	Ordered, Parallel, Broken, Broken, Moving, Labelled,
+}
 
 // simulation is one random story of a StatefulSet.
 type simulation struct {
@@ -67,12 +72,15 @@ func (s *simulation) Begin() {
 	if hooked {
 		first.Held = []string{"", "d", "u", "du", "du", "dun"}[s.Random.IntN(6)]
 	}
+	if s.About(world.Hooked) {
+		first.Held = []string{"du", "du", "dun"}[s.Random.IntN(3)]
+	}
 	first.Reads = s.Random.IntN(6) == 0
 	s.Releases = []world.Release{first}
 	set := newSet(int32(1+s.Random.IntN(5)), first)
 	s.shape(set)
 	if hooked {
-		set.Spec.Lifecycle = s.FullLifecycle()
+		set.Spec.Lifecycle = s.lifecycle()
 	}
 	if s.claimed = s.Random.IntN(3) == 0 || s.About(world.Claiming, world.Together); s.claimed {
 		set.Spec.VolumeClaimTemplates = s.ClaimTemplates()
@@ -93,20 +101,28 @@ func (s *simulation) Begin() {
 
 // shape makes a new set fit its theme.
 func (s *simulation) shape(set *kruisev1beta1.StatefulSet) {
-	if s.About(Parallel) || !s.About(Ordered) && s.Random.IntN(2) == 0 {
+	if s.About(Parallel, Labelled) || !s.About(Ordered) && s.Random.IntN(2) == 0 {
 		set.Spec.PodManagementPolicy = kruisev1beta1.ParallelPodManagement
 	}
 	roll(set).PodUpdatePolicy = policies[s.Random.IntN(len(policies))]
-	if s.About(Parallel, world.Together) {
+	if s.About(Parallel, world.Together, Labelled) {
 		roll(set).MaxUnavailable = world.Number(1 + s.Random.IntN(3))
 		set.Spec.ScaleStrategy = &kruisev1beta1.StatefulSetScaleStrategy{MaxUnavailable: world.Number(1 + s.Random.IntN(3))}
 	}
-	if s.About(Ordered, Parallel, Moving, world.Together) {
+	if s.About(Ordered, Parallel, Moving, world.Together, Labelled) {
 		set.Spec.Replicas = ptr.To(int32(3 + s.Random.IntN(3)))
 	}
 	if s.About(world.Claiming) && s.Random.IntN(2) == 0 {
 		set.Spec.VolumeClaimUpdateStrategy.Type = kruisev1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
 		roll(set).Partition = ptr.To(int32(s.Random.IntN(3)))
+	}
+	if s.About(Labelled) {
+		roll(set).UnorderedUpdate = &kruisev1beta1.UnorderedUpdateStrategy{PriorityStrategy: s.Priority()}
+		roll(set).Partition = ptr.To(int32(1 + s.Random.IntN(3)))
+		s.Misfortunes += 3
+	}
+	if s.About(world.Hooked) {
+		roll(set).PodUpdatePolicy = kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType
 	}
 	if s.About(Moving, world.Together) {
 		s.reserve(set)
@@ -141,6 +157,8 @@ func (s *simulation) themedEdit(set *kruisev1beta1.StatefulSet) {
 	switch n := s.Random.IntN(6); {
 	case n < 2:
 		s.NewTemplate(&set.Spec.Template)
+	case s.About(world.Hooked) && n < 4:
+		s.secondThoughts(set)
 	case n == 2:
 		set.Spec.Replicas = ptr.To(int32(1 + s.Random.IntN(5)))
 	case s.About(Broken) && n < 5:
@@ -152,9 +170,55 @@ func (s *simulation) themedEdit(set *kruisev1beta1.StatefulSet) {
 	case s.About(world.Claiming):
 		s.editClaims(set)
 	case s.About(world.Hooked) && n < 5:
-		set.Spec.Lifecycle = s.FullLifecycle()
+		set.Spec.Lifecycle = s.lifecycle()
+	case s.About(Ordered, Parallel) && n < 5: // a release that pods take over while they serve
+		next := wanted(set)
+		next.Label = fmt.Sprintf("v%d", len(s.Releases)+1)
+		s.Roll(&set.Spec.Template, next)
 	default:
 		roll(set).Partition = ptr.To(int32(s.Random.IntN(5)))
+	}
+}
+
+// lifecycle has all hooks, or all but the one that holds updates.
+func (s *simulation) lifecycle() *kruisev1alpha1.Lifecycle {
+	l := s.FullLifecycle()
+	if s.Random.IntN(4) == 0 {
+		l.InPlaceUpdate = nil
+	}
+	return l
+}
+
+// between tells of which states there are pods, if any are between two states.
+func (s *simulation) between() (states map[kruisev1alpha1.LifecycleState]bool, some bool) {
+	states = map[kruisev1alpha1.LifecycleState]bool{}
+	for _, pod := range s.Pods() {
+		state := world.StateOf(pod)
+		states[state] = true
+		some = some || state != kruisev1alpha1.LifecycleNormal
+	}
+	return states, some
+}
+
+// secondThoughts take back what pods are prepared for, or ask for something else of them.
+func (s *simulation) secondThoughts(set *kruisev1beta1.StatefulSet) {
+	states, _ := s.between()
+	before, preparing := s.Preparing()
+	updating := states[kruisev1alpha1.LifecyclePreparingUpdate] || states[kruisev1alpha1.LifecycleUpdating] || states[kruisev1alpha1.LifecycleUpdated]
+	switch {
+	case preparing && s.Random.IntN(3) == 0:
+		s.Roll(&set.Spec.Template, before)
+	case updating && s.Random.IntN(2) == 0:
+		set.Spec.Replicas = ptr.To(int32(s.Random.IntN(3)))
+	case states[kruisev1alpha1.LifecycleUpdated]:
+		next := wanted(set)
+		next.App = fmt.Sprintf("v%d", len(s.Releases)+1)
+		s.Roll(&set.Spec.Template, next)
+	case states[kruisev1alpha1.LifecyclePreparingDelete]:
+		set.Spec.Replicas = ptr.To[int32](5)
+		roll(set).Partition = ptr.To(int32(5 * s.Random.IntN(2)))
+	default:
+		set.Spec.Replicas = ptr.To(int32(1 + s.Random.IntN(5)))
 	}
 }
 
@@ -162,6 +226,7 @@ func (s *simulation) themedEdit(set *kruisev1beta1.StatefulSet) {
 func (s *simulation) DisturbPod(pod *corev1.Pod) { s.Story.DisturbPod(pod) }
 
 // Chores: a pod that was taken out of the set goes or comes back, since its name is wanted; and nobody keeps a claim from going for ever.
+// Where there are hooks, people change their minds while pods wait for them.
 func (s *simulation) Chores(add func(weight int, do func())) {
 	weight := 1
 	if s.Calm {
@@ -169,6 +234,12 @@ func (s *simulation) Chores(add func(weight int, do func())) {
 	}
 	if claim := s.Stuck(); claim != nil {
 		add(weight, func() { s.Unstick(claim) })
+	}
+	if _, some := s.between(); some && s.Set() != nil && s.About(world.Hooked, world.Together) && !s.Calm && s.Edits > 0 {
+		add(5, func() {
+			s.Edits--
+			s.edit(s.secondThoughts)
+		})
 	}
 	for _, pod := range s.Pods() {
 		if metav1.GetControllerOfNoCopy(pod) != nil || pod.DeletionTimestamp != nil {

@@ -63,6 +63,14 @@ func (r Release) Healthy() bool {
 	return true
 }
 
+// CanBecome tells whether a living pod of this release can become one of another: with new images and labels, and other amounts of
+// the resources that it has. A label that a container reads into its environment needs a restart of that container.
+func (r Release) CanBecome(other Release) bool {
+	unread := r.Label == other.Label || !r.Reads || r.App != other.App
+	return unread && r.Env == other.Env && r.Reads == other.Reads && r.Ordered == other.Ordered &&
+		(r.Sidecar == "") == (other.Sidecar == "") && (r.CPU == "") == (other.CPU == "")
+}
+
 // The names of the one set, and of what its template has.
 const (
 	Namespace  = "default"

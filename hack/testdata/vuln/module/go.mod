@@ -1,0 +1,3 @@
+module vulnerable.test/app
+
+go 1.26.0

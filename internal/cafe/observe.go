@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cafe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/cafe/plan"
+	"slipway.dev/slipway/internal/cafe/podset"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/step"
+)
+
+// observed is a world, with the objects that it was read from.
+type observed struct {
+	world plan.World
+	kind  podset.Kind
+	sets  map[string]client.Object
+}
+
+// observe builds the world that one decision depends on. It reads only.
+func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment, m *owned.Memory, now time.Time) (observed, error) {
+	o := observed{sets: map[string]client.Object{}, world: plan.World{Deployment: d, Live: m.Template(d, &d.Spec.Template), Taken: m.Taken}}
+	own, err := r.reader.Revisions(ctx, d, d.Status.CurrentRevision)
+	if err != nil {
+		return o, err
+	}
+	o.world.Revisions = m.Decode(own)[0]
+	if o.kind, err = podset.Of(d.Spec.PodSetType); err != nil {
+		return o, err
+	}
+	list := o.kind.List()
+	if err := r.reader.Into(ctx, d, list); err != nil {
+		return o, err
+	}
+	items, err := apimeta.ExtractList(list)
+	if err != nil {
+		return o, fmt.Errorf("reading the list of pod sets: %w", err)
+	}
+	units := map[string]*plan.Unit{}
+	for _, item := range items {
+		set, is := item.(client.Object)
+		if !is || set.GetDeletionTimestamp() != nil {
+			continue
+		}
+		name := set.GetLabels()[cafev1alpha1.LabelUnit]
+		if units[name] == nil {
+			units[name] = &plan.Unit{Name: name}
+		}
+		if err := r.look(ctx, &o, units[name], set, now); err != nil {
+			return o, err
+		}
+	}
+	for _, u := range units {
+		slices.SortFunc(u.Sets, func(a, b plan.Set) int { return cmp.Compare(a.Name, b.Name) })
+		o.world.Units = append(o.world.Units, *u)
+	}
+	slices.SortFunc(o.world.Units, func(a, b plan.Unit) int { return cmp.Compare(a.Name, b.Name) })
+	return o, nil
+}
+
+// look adds one pod set to its unit. Its pods are only looked at where its status does not say enough.
+func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set client.Object, now time.Time) error {
+	d := o.world.Deployment
+	var pods []*corev1.Pod
+	if d.Spec.Topology.AutoReschedule.Enable || o.kind.CountsPods() {
+		var err error
+		if pods, err = r.reader.Pods(ctx, set); err != nil {
+			return err
+		}
+	}
+	shown := o.kind.Show(set, pods, now)
+	shown.Name, shown.Revision = set.GetName(), set.GetAnnotations()[cafev1alpha1.AnnotationRevision]
+	shown.Differs = o.kind.Differs(set, d)
+	u.Sets = append(u.Sets, shown)
+	u.Unschedulable = append(u.Unschedulable, podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)...)
+	o.sets[shown.Name] = set
+	return nil
+}
+
+// steps are the writes that bring about what pod sets are asked for.
+func (o observed) steps(next plan.Plan) []step.Step {
+	var steps []step.Step
+	given := map[string]bool{}
+	for _, a := range next.Asks {
+		switch {
+		case a.Deletes:
+			steps = append(steps, step.DeleteSet{Because: step.Because(a.Why), Target: step.On(o.sets[a.Set]), Set: o.kind.New()})
+		case a.Set == "":
+			set := o.open(a, given)
+			given[set.GetName()] = true
+			steps = append(steps, step.CreateSet{Because: step.Because(a.Why), Set: set})
+		default:
+			before := o.sets[a.Set]
+			after := before.DeepCopyObject().(client.Object) // a copy is of the type of the original
+			o.fill(after, a)
+			steps = append(steps, step.ChangeSet{Because: step.Because(a.Why), Before: before, After: after})
+		}
+	}
+	return steps
+}
+
+// open is the pod set that a unit does not have yet.
+func (o observed) open(a plan.Ask, given map[string]bool) client.Object {
+	d := o.world.Deployment
+	set := o.kind.New()
+	set.SetNamespace(d.Namespace)
+	version := podset.Version(d.Spec.PodSetType, a.Revision)
+	set.SetName(podset.Name(d, a.Unit, version, func(name string) bool {
+		return given[name] || o.sets[name] != nil || o.world.Taken[name]
+	}))
+	set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(d, cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind))})
+	labels := map[string]string{cafev1alpha1.LabelUnit: a.Unit}
+	for key, value := range d.Spec.Template.Labels {
+		labels[key] = value
+	}
+	if len(d.Name) <= 63 { // a label's limit
+		labels[cafev1alpha1.LabelCafeDeployment] = d.Name
+	}
+	if version != "" {
+		labels[cafev1alpha1.LabelRevision] = version
+	}
+	labels[cafev1alpha1.LabelUnit] = a.Unit
+	set.SetLabels(labels)
+	o.fill(set, a)
+	return set
+}
+
+// fill writes what a pod set is asked for into it.
+func (o observed) fill(set client.Object, a plan.Ask) {
+	d := o.world.Deployment
+	asked := podset.Asked{Deployment: d, Unit: a.Unit, Replicas: int32(a.Replicas), Partition: int32(a.Partition)}
+	annotations := map[string]string{}
+	for key, value := range set.GetAnnotations() {
+		annotations[key] = value
+	}
+	version := podset.Version(d.Spec.PodSetType, a.Revision)
+	if a.GivesTemplate {
+		asked.Template = podset.Template(d, a.Unit, version)
+		annotations[cafev1alpha1.AnnotationRevision] = a.Revision
+	}
+	if version != "" {
+		annotations[cafev1alpha1.AnnotationUnitReplicas] = fmt.Sprint(a.UnitReplicas)
+	}
+	set.SetAnnotations(annotations)
+	o.kind.Ask(set, asked)
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package podset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/cafe/plan"
+	"slipway.dev/slipway/internal/ordinal"
+	"slipway.dev/slipway/internal/pod"
+)
+
+// Kind is one kind of pod sets.
+type Kind interface {
+	// New and List are an empty object and an empty list of the kind.
+	New() client.Object
+	List() client.ObjectList
+	// Show reads what a set is asked for and how far it is. Pods are those of the set, for kinds that CountsPods.
+	Show(set client.Object, pods []*corev1.Pod, now time.Time) plan.Set
+	// CountsPods tells whether the status of the kind leaves out which pods are updated and available.
+	CountsPods() bool
+	// Ask writes what a set is asked for into it.
+	Ask(set client.Object, a Asked)
+	// Differs names what the set has not been given of the deployment besides template and numbers; empty for nothing.
+	Differs(set client.Object, d *cafev1alpha1.CafeDeployment) string
+}
+
+// Asked is what a pod set is asked for.
+type Asked struct {
+	Deployment *cafev1alpha1.CafeDeployment
+	Unit       string
+	// Template is that of the unit's pods; nil leaves the set's own.
+	Template            *corev1.PodTemplateSpec
+	Replicas, Partition int32
+}
+
+// Of returns the kind of a name, which the schema has checked.
+func Of(kind cafev1alpha1.PodSetType) (Kind, error) {
+	switch kind {
+	case cafev1alpha1.InPlaceSetPodSetType, "":
+		return inPlaceSets{}, nil
+	case cafev1alpha1.ReplicaSetPodSetType:
+		return replicaSets{}, nil
+	case cafev1alpha1.StatefulSetPodSetType:
+		return statefulSets{}, nil
+	case cafev1alpha1.CloneSetPodSetType:
+		return cloneSets{}, nil
+	case cafev1alpha1.AdvancedStatefulSetPodSetType:
+		return advancedStatefulSets{}, nil
+	}
+	return nil, fmt.Errorf("spec.podSetType: %q is not known", kind)
+}
+
+// All are all kinds.
+func All() []Kind {
+	return []Kind{inPlaceSets{}, replicaSets{}, statefulSets{}, cloneSets{}, advancedStatefulSets{}}
+}
+
+// Unschedulable is since when each of the set's pods finds no node. Of a set with ordinals only those at its upper end count:
+// it loses its highest ordinals first, and a pod below that has a node would go in the place of the one that has none.
+func Unschedulable(kind cafev1alpha1.PodSetType, set string, pods []*corev1.Pod) []time.Time {
+	if kind == cafev1alpha1.StatefulSetPodSetType || kind == cafev1alpha1.AdvancedStatefulSetPodSetType {
+		pods = slices.Clone(pods)
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+			m, _ := ordinal.Of(set, a.Name)
+			n, _ := ordinal.Of(set, b.Name)
+			return cmp.Compare(n, m)
+		})
+		if at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return !FindsNoNode(p) }); at >= 0 {
+			pods = pods[:at]
+		}
+	}
+	var since []time.Time
+	for _, p := range pods {
+		if FindsNoNode(p) {
+			since = append(since, pod.Condition(p, corev1.PodScheduled).LastTransitionTime.Time)
+		}
+	}
+	return since
+}
+
+// FindsNoNode tells whether the scheduler has found no node for a pod that is wanted.
+func FindsNoNode(p *corev1.Pod) bool {
+	c := pod.Condition(p, corev1.PodScheduled)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable && pod.IsActive(p)
+}
+
+const minReady = "strategy.minReadySeconds"
+
+func minReadyDiffers(has int32, d *cafev1alpha1.CafeDeployment) string {
+	if has != d.Spec.Strategy.MinReadySeconds {
+		return minReady
+	}
+	return ""
+}
+
+func seen(observed int64, set metav1.Object) bool { return observed >= set.GetGeneration() }

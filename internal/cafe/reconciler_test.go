@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cafe_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/test/builders"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestRelease tells by its writes and events how each kind of pod set is created, released to and scaled down.
+func TestRelease(t *testing.T) {
+	for _, kind := range []cafev1alpha1.PodSetType{
+		cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType,
+		cafev1alpha1.CloneSetPodSetType, cafev1alpha1.AdvancedStatefulSetPodSetType,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			w := newWorld(t, deployment(kind, 4, "A", "B"))
+			var story []string
+			tell := func(moment string) {
+				story = append(append(story, "# "+moment), w.settle()...)
+				story = append(story, w.told()...)
+			}
+			tell("created")
+			w.edit(image("v2"))
+			tell("a new image")
+			w.edit(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Replicas = ptr.To[int32](2) })
+			tell("fewer replicas")
+			w.edit(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Topology.Values = []string{"B"} })
+			tell("a unit less")
+			golden(t, string(kind), strings.Join(story, "\n")+"\n")
+			if got := w.settle(); len(got) > 0 {
+				t.Errorf("a deployment at rest causes writes: %v", got)
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("another story (-want +got):\n%s", diff)
+	}
+}
+
+func TestAGroupWaitsForAPersonAndBeginsUponOneConfirmation(t *testing.T) {
+	d := deployment(cafev1alpha1.CloneSetPodSetType, 6, "A", "B")
+	d.Spec.Strategy.NeedWaitingForConfirm = true
+	w := newWorld(t, d)
+	for group, pods := range []int32{2, 4, 6} {
+		w.settle()
+		now := w.deployment()
+		if now.Status.Replicas != pods {
+			t.Fatalf("after %d confirmations there are %d pods, want %d", group, now.Status.Replicas, pods)
+		}
+		waits := now.Annotations[cafev1alpha1.AnnotationUpgradeConfirmed] == "false" && now.Status.Phase == cafev1alpha1.WaitingForConfirmPhase
+		if last := pods == 6; waits == last {
+			t.Errorf("with %d pods it waits: %v (phase %s)", pods, waits, now.Status.Phase)
+		}
+		w.edit(func(d *cafev1alpha1.CafeDeployment) {
+			if d.Annotations == nil {
+				d.Annotations = map[string]string{}
+			}
+			d.Annotations[cafev1alpha1.AnnotationUpgradeConfirmed] = "true"
+		})
+	}
+	if told := strings.Join(w.told(), "\n"); strings.Count(told, "WaitingForConfirm") != 2 || strings.Count(told, "Confirmed") != 2 {
+		t.Errorf("people are told:\n%s", told)
+	}
+}
+
+// A manager that dies anywhere leaves nothing that the next one does not understand.
+func TestACrashAtAnyWriteChangesNothingAboutTheEnd(t *testing.T) {
+	final := func(crashAt int) (picture string, writes int) {
+		d := deployment(cafev1alpha1.InPlaceSetPodSetType, 3, "A", "B")
+		d.Spec.Strategy.UpgradeType, d.Spec.Strategy.BatchSize = cafev1alpha1.BetaUpgradeType, nil
+		w := newWorld(t, d)
+		n := 0
+		w.fail = func(string, client.Object) error {
+			if n++; n == crashAt {
+				return errors.New("the connection is lost")
+			}
+			return nil
+		}
+		for _, change := range []func(*cafev1alpha1.CafeDeployment){nil, image("v2"), image("v1")} {
+			if change != nil {
+				w.edit(change)
+			}
+			for quiet, last := 0, ""; quiet < 3; quiet++ {
+				_, _ = w.look() // the failure is the point
+				w.play()
+				w.clock.SetTime(w.clock.Now().Add(11 * time.Second))
+				if now := fmt.Sprint(n, w.deployment().ResourceVersion); now != last {
+					quiet, last = 0, now
+				}
+			}
+		}
+		for _, set := range w.sets() {
+			shown := w.kind().Show(set, nil, w.clock.Now())
+			picture += " " + set.GetName() + " " + templateOf(set).Spec.Containers[0].Image + " " + strings.Repeat("|", shown.Updated)
+		}
+		return picture, n
+	}
+	want, writes := final(0)
+	if !strings.Contains(want, "web-a registry.test/app:v1 || web-b registry.test/app:v1 |") {
+		t.Fatalf("without a crash: %s", want)
+	}
+	for n := 1; n <= writes; n++ {
+		if got, _ := final(n); got != want {
+			t.Errorf("after a crash at write %d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestAPodWithoutANodeMovesItsQuota(t *testing.T) {
+	d := deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B")
+	d.Spec.Topology.AutoReschedule.Enable = true
+	w := newWorld(t, d)
+	w.settle()
+	set := w.sets()[0]
+	lost := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: builders.Namespace, Name: "web-a-lost", Labels: map[string]string{cafev1alpha1.LabelUnit: "A"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: set.GetName(), UID: set.GetUID(), Controller: ptr.To(true)}},
+		},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(w.clock.Now()),
+		}}},
+	}
+	if err := w.client.Create(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.look()
+	if err != nil || result.RequeueAfter != 10*time.Second {
+		t.Errorf("before its time: %v, %v", result, err)
+	}
+	w.clock.SetTime(w.clock.Now().Add(10 * time.Second))
+	for range 3 { // the decision is written, the shortage is over, and then the pod set loses the pod
+		if _, err := w.look(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked := w.kind().Show(w.sets()[0], nil, w.clock.Now()).Asked; asked != 1 {
+		t.Errorf("A is asked for %d pods, want 1", asked)
+	}
+	if err := w.client.Delete(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.sets(); w.kind().Show(got[1], nil, w.clock.Now()).Asked != 3 {
+		t.Error("B is not asked for the pod")
+	}
+	if got := w.settle(); len(got) > 0 {
+		t.Errorf("there was nothing else to do: %v", got)
+	}
+	if units := w.deployment().Status.Units; units[0].RescheduledOut != 1 || units[1].RescheduledIn != 1 || units[0].ShortUntil == nil {
+		t.Errorf("the status tells %+v", units)
+	}
+}
+
+func TestConditionsSayWhatIsWaitedFor(t *testing.T) {
+	type want struct{ kind, status, reason, message string }
+	for sentence, c := range map[string]struct {
+		edit func(*cafev1alpha1.CafeDeployment)
+		fail func(string, client.Object) error
+		want []want
+	}{
+		"the spec is reached": {nil, nil, []want{
+			{"Ready", "True", "SpecReached", "4 pods available, 4 of them updated"},
+			{"TopologyValid", "True", "SplitAddsUp", "A 2, B 2"}, {"Progressing", "False", "Complete", ""}, {"Available", "True", "", ""},
+		}},
+		"an impossible split": {
+			func(d *cafev1alpha1.CafeDeployment) {
+				d.Spec.Topology.UnitReplicas = cafev1alpha1.UnitReplicas{"A": intstr.FromInt32(5)}
+			}, nil, []want{
+				{"TopologyValid", "False", "InvalidSplit", "unitReplicas ask for 5 pods (A 5), and replicas is 4"},
+				{"Stalled", "True", "InvalidSplit", ""}, {"Ready", "False", "InvalidSplit", ""},
+			},
+		},
+		"a selector that does not match": {
+			func(d *cafev1alpha1.CafeDeployment) { d.Spec.Template.Labels = map[string]string{"app": "other"} }, nil,
+			[]want{{"Stalled", "True", "InvalidSpec", "spec.selector app=web does not match the labels of spec.template"}},
+		},
+		"a pause": {
+			func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = true; image("v2")(d) }, nil,
+			[]want{{"Progressing", "False", "Paused", "strategy.pause: nothing new begins"}, {"Ready", "False", "Paused", ""}},
+		},
+		"a refused write": {
+			image("v2"), func(verb string, o client.Object) error {
+				if verb == "patch" && o.GetName() == "web-a" {
+					return errors.New("denied by policy")
+				}
+				return nil
+			},
+			[]want{{"Progressing", "True", "WriteFailed", "patching pod set web-a: denied by policy"}},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B"))
+			w.settle()
+			if c.fail != nil {
+				w.fail = c.fail
+			}
+			if c.edit != nil {
+				w.edit(c.edit)
+			}
+			for range 8 {
+				_, _ = w.look() // what fails is told by the conditions
+				w.play()
+			}
+			got := map[string]cafev1alpha1.Condition{}
+			for _, condition := range w.deployment().Status.Conditions {
+				got[string(condition.Type)] = condition
+			}
+			for _, want := range c.want {
+				is := got[want.kind]
+				if string(is.Status) != want.status || want.reason != "" && is.Reason != want.reason || !strings.Contains(is.Message, want.message) {
+					t.Errorf("%s is %s, %s: %q; want %v", want.kind, is.Status, is.Reason, is.Message, want)
+				}
+			}
+		})
+	}
+}
+
+func TestARefusedViewIsLookedAtAgainAndIsNoError(t *testing.T) {
+	w := newWorld(t, deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B"))
+	w.settle()
+	w.edit(image("v2"))
+	w.fail = func(verb string, o client.Object) error {
+		if verb == "patch" {
+			return conflict(o)
+		}
+		return nil
+	}
+	for range 5 {
+		result, err := w.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.RequeueAfter == time.Second {
+			return
+		}
+	}
+	t.Error("no pass was refused")
+}
