@@ -146,9 +146,14 @@ func group(kind cafev1alpha1.GroupKind, done bool, quotas ...int32) cafev1alpha1
 	return g
 }
 
-func updating(b *builders.PodBuilder)    { b.Updating() }
-func broken(b *builders.PodBuilder)      { b.Waiting("ImagePullBackOff") }
-func roomless(b *builders.PodBuilder)    { b.Unscheduled("0/3 nodes are available: 3 Insufficient cpu.") }
+func updating(b *builders.PodBuilder) { b.Updating() }
+func broken(b *builders.PodBuilder)   { b.Waiting("ImagePullBackOff") }
+func roomless(b *builders.PodBuilder) { b.Unscheduled("0/3 nodes are available: 3 Insufficient cpu.") }
+func leavesTraffic(b *builders.PodBuilder) {
+	b.NotReady().Lifecycle(kruisev1alpha1.LifecyclePreparingUpdate).With(func(p *corev1.Pod) {
+		p.Finalizers = append(p.Finalizers, cafev1alpha1.FinalizerPrefixTraffic+"lb")
+	})
+}
 func terminating(b *builders.PodBuilder) { b.Terminating(now()) }
 
 func scenes() map[string]*world {
@@ -165,6 +170,10 @@ func scenes() map[string]*world {
 			pods("CellA", 2, 2).pods("CellA", 1, 2, updating).pods("CellA", 2, 1).pods("CellB", 1, 2).pods("CellB", 1, 2, broken).pods("CellB", 3, 1).
 			condition(cafev1alpha1.ConditionReady, corev1.ConditionFalse, "Progressing",
 				"8 of 10 pods available, 5 updated; group 2 of 3: unit CellA has 2 of 3 pods available on revision web-two"),
+		"waits-for-traffic": two().change(func(d *cafev1alpha1.CafeDeployment) {
+			d.Annotations = map[string]string{cafev1alpha1.AnnotationTrafficComponents: "lb"}
+		}).release(cafev1alpha1.ProgressingPhase, group(beta, false, 1, 1), group(batch, false, 4, 4)).
+			pods("CellA", 4, 1).pods("CellA", 1, 1, leavesTraffic).pods("CellB", 5, 1),
 		"paused": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = true }).
 			release(cafev1alpha1.PausedPhase, group(batch, true, 2, 2), group(batch, false, 2, 2), group(batch, false, 1, 1)).
 			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1),

@@ -19,6 +19,7 @@ import (
 	"slipway.dev/slipway/internal/inplace"
 	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/traffic"
 )
 
 // cell is a pod with its place.
@@ -53,6 +54,10 @@ func (s Snapshot) own() map[types.UID]*unstructured.Unstructured {
 func newGrid(s Snapshot, now time.Time) grid {
 	g := grid{deployment: s.Deployment, units: slices.Clone(s.Deployment.Spec.Topology.Values)}
 	own := s.own()
+	components, err := traffic.Components(s.Deployment.Annotations)
+	if err != nil {
+		components = nil // the pod sets say what is wrong with the names
+	}
 	for _, p := range s.Pods {
 		set := own[pod.ControllerOf(p)]
 		if set == nil {
@@ -62,6 +67,7 @@ func newGrid(s Snapshot, now time.Time) grid {
 			Pod: sets.NewPod(p, s.Deployment.Spec.Strategy.MinReadySeconds, now), unit: set.GetLabels()[cafev1alpha1.LabelUnit],
 			updated: isUpdated(s.Deployment, set, p), since: p.CreationTimestamp.Time, place: -1,
 		}
+		c.Why = cmp.Or(traffic.Waiting(p, components), c.Why)
 		if record, err := inplace.RecordOf(p); err == nil && record != nil && record.UpdateTimestamp.After(c.since) {
 			c.since = record.UpdateTimestamp.Time
 		}
@@ -86,8 +92,8 @@ func (g *grid) know(unit string) {
 	}
 }
 
-// byTurn puts pods into the order in which groups have reached them or may: updated ones by the time, the others as a pod
-// set goes about it, which is from the highest ordinal, and else not known before.
+// byTurn puts pods into the order in which groups have reached them or may: updated ones by the time, then those that are
+// being prepared, and the others as a pod set goes about it, which is from the highest ordinal, and else not known before.
 func byTurn(a, b cell) int {
 	switch {
 	case a.updated && !b.updated:
@@ -96,9 +102,18 @@ func byTurn(a, b cell) int {
 		return 1
 	case a.updated:
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(b.place, a.place), cmp.Compare(a.Name, b.Name))
+	case a.prepares() != b.prepares():
+		if a.prepares() {
+			return -1
+		}
+		return 1
 	default:
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(a.Name, b.Name))
 	}
+}
+
+func (c cell) prepares() bool {
+	return c.State == pod.Held || c.State == pod.Draining || c.State == pod.Updating
 }
 
 // isUpdated tells whether a pod is on the deployment's update revision.
