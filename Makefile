@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod.
+# Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod;
+# only the real node of the tests comes from Debian's packages, where there are some.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 SCENARIO ?= inplace
@@ -12,6 +13,8 @@ export CGO_ENABLED := 0
 
 BUILD := go build -buildvcs=false -ldflags '-X main.version=$(VERSION)'
 BINARIES := slipway slipway-manager localcluster
+# What the images of the local cluster's real node hold. They stand beside localcluster, which packs them.
+IMAGE_PROGRAMS := pause server
 
 # Only a KUBECONFIG given to make itself means the user's own cluster; one that merely stands in the environment is ignored.
 # Tests never see either.
@@ -48,12 +51,16 @@ down: bin/localcluster ## Stop the local cluster
 
 ##@ Build
 .PHONY: build
-build: $(addprefix bin/,$(BINARIES)) bin/kubectl-slipway ## Build the binaries into bin/
+build: $(addprefix bin/,$(BINARIES) $(IMAGE_PROGRAMS)) bin/kubectl-slipway ## Build the binaries into bin/
 
 # Go itself knows best what is up to date.
 .PHONY: $(addprefix bin/,$(BINARIES))
 $(addprefix bin/,$(BINARIES)): bin/%:
 	@$(BUILD) -o $@ ./cmd/$*
+
+.PHONY: $(addprefix bin/,$(IMAGE_PROGRAMS))
+$(addprefix bin/,$(IMAGE_PROGRAMS)): bin/%:
+	@$(BUILD) -trimpath -o $@ ./localcluster/images/$*
 
 bin/kubectl-slipway: bin/slipway
 	@ln -sf slipway $@
@@ -61,6 +68,10 @@ bin/kubectl-slipway: bin/slipway
 .PHONY: k8s
 k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes)
 	bin/localcluster build
+
+.PHONY: node-packages
+node-packages: ## Install what the local cluster's real node needs (Debian, root); elsewhere say what is missing
+	@hack/node-packages.sh
 
 .PHONY: generate
 generate: ## Write deepcopy functions, CRDs, RBAC and config/install.yaml anew
@@ -93,7 +104,7 @@ fuzz: ## Run every fuzz target for a minute each, two at a time: FUZZTIME=60s, F
 	hack/fuzz.sh
 
 .PHONY: test
-test: build k8s test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
+test: build k8s node-packages test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no API server
@@ -113,8 +124,13 @@ test-integration: k8s ## Run the tests against a real API server
 	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build k8s ## Run the tests on the local cluster with simulated nodes
+test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages)
+	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
 	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
+
+.PHONY: faults
+faults: k8s ## Break everything while releases run, and print what was broken by it: FAULTS_FLAGS="--fault=errors --seed=1" (docs/faults.md)
+	go run -buildvcs=false ./test/faults $(FAULTS_FLAGS)
 
 .PHONY: test-race
 test-race: ## Run the unit tests with the race detector (needs a C compiler)

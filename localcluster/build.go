@@ -34,6 +34,7 @@ var programs = []struct{ name, pkg string }{
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 	{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
 	{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
+	{"kubelet", "k8s.io/kubernetes/cmd/kubelet"},
 	{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
 	{"etcd", "go.etcd.io/etcd/server/v3"},
 }

@@ -15,8 +15,11 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"time"
+
+	"slipway.dev/slipway/localcluster/realnode"
 )
 
 // validity of all certificates. A local cluster is thrown away long before.
@@ -111,7 +114,7 @@ func encode(kind string, der []byte) []byte {
 
 // The clients of the API server. All are administrators: this is a cluster to play with, and what a
 // program may do is tested with the service account that its manifests give it.
-var clients = []string{"admin", "controller-manager", "scheduler", "nodes"}
+var clients = []string{"admin", "controller-manager", "scheduler", "nodes", "kubelet"}
 
 func subjectOf(client string) pkix.Name {
 	switch client {
@@ -121,16 +124,23 @@ func subjectOf(client string) pkix.Name {
 		return pkix.Name{CommonName: "system:kube-scheduler"}
 	case "nodes":
 		return pkix.Name{CommonName: "slipway-node", Organization: []string{"system:masters"}}
+	case "kubelet":
+		return pkix.Name{CommonName: "system:node:" + realnode.Name, Organization: []string{"system:masters"}}
 	default:
 		return pkix.Name{CommonName: "slipway-local-admin", Organization: []string{"system:masters"}}
 	}
 }
 
+// complete is the file that says that all certificates are there. It has another name whenever one more is needed, so
+// that a cluster that was left behind gets all anew.
+const complete = "complete-2"
+
 // makeCertificates writes what the processes need to know each other, if it is not there yet.
+// The kubelet of a real node serves at the address node.
 // etcd has an authority of its own, so that a certificate for the API server never opens the data behind it, and so
 // has the aggregation layer, whose client may speak for anybody.
-func makeCertificates(files layout, now time.Time) error {
-	if _, err := os.Stat(files.pki("complete")); err == nil {
+func makeCertificates(files layout, node netip.Addr, now time.Time) error {
+	if _, err := os.Stat(files.pki(complete)); err == nil {
 		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("looking for the certificates: %w", err)
@@ -159,6 +169,7 @@ func makeCertificates(files layout, now time.Time) error {
 	issue("etcd", store, pkix.Name{CommonName: "etcd"}, loopback[:1], names[:1])
 	issue("etcd-client", store, pkix.Name{CommonName: "kube-apiserver"}, nil, nil)
 	issue("front-proxy", proxy, pkix.Name{CommonName: "front-proxy-client"}, nil, nil)
+	issue("kubelet-server", plane, pkix.Name{CommonName: "kubelet"}, []net.IP{node.AsSlice()}, nil)
 	for _, client := range clients {
 		issue(client, plane, subjectOf(client), nil, nil)
 	}
@@ -182,5 +193,5 @@ func makeCertificates(files layout, now time.Time) error {
 			return err
 		}
 	}
-	return writeSecret(files.pki("complete"), nil)
+	return writeSecret(files.pki(complete), nil)
 }

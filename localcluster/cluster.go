@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"slipway.dev/slipway/localcluster/nodes"
+	"slipway.dev/slipway/localcluster/realnode"
 )
 
 // nodesComponent is the process that stands in for all nodes.
@@ -30,7 +32,11 @@ type Options struct {
 	Root string
 	// Nodes nil: as they were, or the defaults.
 	Nodes *nodes.Settings
-	// Executable is the localcluster program, which Up runs as `localcluster nodes` ("": this program).
+	// RealNode asks for a real node beside the simulated ones, or for none; nil: as it was, or none. Where the machine
+	// lacks what it needs, Up says so and goes on without.
+	RealNode *bool
+	// Executable is the localcluster program, which Up runs as `localcluster nodes` ("": this program). What the images
+	// of a real node hold stands beside it.
 	Executable string
 	// CountRequests has the audit log tell of every request, reads too, and hold no objects: whoever counts requests does
 	// not want to measure what their objects cost the log. It takes effect when the plane is started.
@@ -71,17 +77,18 @@ func Up(ctx context.Context, options Options) error {
 	if err := settings.Validate(); err != nil {
 		return fmt.Errorf("the nodes' settings: %w", err)
 	}
+	withReal := wantsRealNode(options, earlier)
 	if earlier != nil {
-		done, err := upOnWhatIsThere(ctx, files, options, earlier, settings)
+		done, err := upOnWhatIsThere(ctx, files, options, earlier, settings, withReal)
 		if done || err != nil {
 			return err
 		}
 	}
-	return startAll(ctx, files, options, earlier, settings)
+	return startAll(ctx, files, options, earlier, settings, withReal)
 }
 
 // upOnWhatIsThere reports true when the cluster runs already. A half-dead one it stops.
-func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings) (bool, error) {
+func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, withReal bool) (bool, error) {
 	states, err := inspect(ctx, files, earlier)
 	if err != nil {
 		return false, err
@@ -97,12 +104,20 @@ func upOnWhatIsThere(ctx context.Context, files layout, options Options, earlier
 		}
 	}
 	switch {
-	case len(ill) == 0 && settings.Equal(earlier.Nodes):
+	case len(ill) == 0 && settings.Equal(earlier.Nodes) && withReal == earlier.RealNode:
 		fmt.Fprintf(options.Out, "the cluster is running already (kubeconfig %s)\n", files.kubeconfig())
 		return true, nil
 	case len(ill) == 0:
 		fmt.Fprintln(options.Out, "the cluster is running; changing its nodes")
-		return true, restartNodes(ctx, files, options, earlier, settings)
+		if !settings.Equal(earlier.Nodes) {
+			if err := restartNodes(ctx, files, options, earlier, settings); err != nil {
+				return true, err
+			}
+		}
+		if withReal != earlier.RealNode {
+			return true, changeRealNode(ctx, files, options, earlier, withReal)
+		}
+		return true, nil
 	case running > 0:
 		fmt.Fprintf(options.Out, "the cluster is not whole (%s): starting it again with its data\n", strings.Join(ill, ", "))
 		return false, stopAll(files, io.Discard)
@@ -126,11 +141,14 @@ func restartNodes(ctx context.Context, files layout, options Options, rec *recor
 	return nil
 }
 
-func startAll(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings) (err error) {
+func startAll(ctx context.Context, files layout, options Options, earlier *record, settings nodes.Settings, withReal bool) (err error) {
 	begin := time.Now()
-	rec := &record{Nodes: settings}
+	rec := &record{Nodes: settings, RealNode: withReal, Programs: filepath.Dir(options.Executable)}
 	if earlier != nil {
-		rec.Ports = earlier.Ports
+		rec.Ports, rec.Network = earlier.Ports, earlier.Network
+	}
+	if rec.Network, err = chooseNetwork(options.Root, rec.Network); err != nil {
+		return err
 	}
 	if rec.Ports, err = choosePorts(options.Root, rec.Ports, portFree); err != nil {
 		return err
@@ -147,7 +165,7 @@ func startAll(ctx context.Context, files layout, options Options, earlier *recor
 	if err := rec.write(files); err != nil {
 		return err
 	}
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, realnode.Address(rec.Network), time.Now()); err != nil {
 		return err
 	}
 	if err := writeConfiguration(files, rec.Ports, options.CountRequests); err != nil {
@@ -159,6 +177,11 @@ func startAll(ctx context.Context, files layout, options Options, earlier *recor
 	}
 	if err := startNodes(ctx, files, options, rec); err != nil {
 		return err
+	}
+	if withReal {
+		if err := startRealNode(ctx, files, options, rec); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(options.Out, "the cluster is up after %s: https://%s, %d nodes\n",
 		time.Since(begin).Round(100*time.Millisecond), address(rec.Ports[portAPI]), settings.Count)
@@ -194,7 +217,7 @@ func startNodes(ctx context.Context, files layout, options Options, rec *record)
 
 // stopAll ends the processes in the reverse order of starting: nobody loses what it still talks to.
 func stopAll(files layout, out io.Writer) error {
-	var errs []error
+	errs := []error{stopRealNode(files)} // the kubelet reports to the API server to its end
 	for _, stage := range [][]string{{nodesComponent, "kube-scheduler", "kube-controller-manager"}, {"kube-apiserver"}, {"etcd"}} {
 		var group errgroup.Group
 		for _, name := range stage {
@@ -247,7 +270,7 @@ func Down(root string, keepData bool, out io.Writer) error {
 
 // removeState removes what this package wrote, and nothing that somebody else put beside it.
 func removeState(files layout) error {
-	for _, name := range []string{"etcd", "logs", "run", "conf", "pki", "kubeconfig", "cluster.json", "lock"} {
+	for _, name := range []string{"etcd", "logs", "run", "conf", "pki", "node", "kubeconfig", "cluster.json", "lock"} {
 		if err := os.RemoveAll(files.in(name)); err != nil {
 			return fmt.Errorf("removing the cluster's state: %w", err)
 		}

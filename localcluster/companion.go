@@ -63,5 +63,5 @@ func companions(files layout) ([]string, error) {
 }
 
 func componentNames() []string {
-	return []string{nodesComponent, "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"}
+	return []string{realNodeComponent, nodesComponent, "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"}
 }

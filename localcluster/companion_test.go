@@ -3,8 +3,10 @@
 package localcluster
 
 import (
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -49,5 +51,39 @@ func TestACompanionCannotTakeTheNameOfAComponent(t *testing.T) {
 		if _, err := StartCompanion(t.TempDir(), name, "/bin/true"); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+func TestKillLeavesACompanionNoTimeToEndInOrder(t *testing.T) {
+	root := t.TempDir()
+	marker := filepath.Join(root, "ended-in-order")
+	ended, err := StartCompanion(root, "manager", "/bin/sh", "-c", "trap 'touch "+marker+"; exit' TERM; while :; do sleep 0.05; done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nobody to kill
+		if err := Kill(root, "manager"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ended
+	if pid, err := CompanionPID(root, "manager"); err != nil || pid != 0 {
+		t.Errorf("pid %d, error %v after Kill", pid, err)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("it was asked to end")
+	}
+}
+
+func TestReviveKnowsOnlyComponentsOfACluster(t *testing.T) {
+	root := t.TempDir()
+	if err := Revive(t.Context(), root, "etcd"); !errors.Is(err, ErrNoCluster) {
+		t.Errorf("without a cluster the error is %v", err)
+	}
+	if err := (&record{}).write(layout{root}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Revive(t.Context(), root, "manager"); err == nil {
+		t.Error("a companion was revived")
 	}
 }

@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -69,7 +68,11 @@ func Status(ctx context.Context, root string) (*State, error) {
 
 func inspect(ctx context.Context, files layout, rec *record) ([]ComponentState, error) {
 	var states []ComponentState
-	for _, c := range append(plane(files, rec.Ports), component{name: nodesComponent}) {
+	all := append(plane(files, rec.Ports), component{name: nodesComponent})
+	if rec.RealNode {
+		all = append(all, component{name: realNodeComponent})
+	}
+	for _, c := range all {
 		state := ComponentState{Name: c.name, State: Stopped, Port: c.port}
 		p, err := findProcess(files, c.name)
 		if err != nil {
@@ -205,13 +208,9 @@ func NodeSettings(root string) (nodes.Settings, error) {
 
 // waitUsable waits until a pod that anybody creates now would be admitted, scheduled and started.
 func waitUsable(ctx context.Context, files layout, count int, ended <-chan struct{}) error {
-	config, err := clientConfig(files.kubeconfig())
+	client, err := administrator(files)
 	if err != nil {
 		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
 	}
 	return wait(ctx, files, nodesComponent, ended, func(ctx context.Context) error {
 		list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: nodes.LabelSimulated})

@@ -48,6 +48,7 @@ func (l layout) kubeconfig() string              { return l.in("kubeconfig") }
 func (l layout) audit() string                   { return l.in("audit.log") }
 func (l layout) record() string                  { return l.in("cluster.json") }
 func (l layout) pki(name string) string          { return l.in("pki", name) }
+func (l layout) node() string                    { return l.in("node") }
 func (l layout) conf(name string) string         { return l.in("conf", name) }
 func (l layout) log(component string) string     { return l.in("logs", component+".log") }
 func (l layout) pidFile(component string) string { return l.in("run", component+".json") }

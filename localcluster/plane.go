@@ -89,6 +89,11 @@ func apiServerArgs(files layout, ports map[string]int) []string {
 		"--service-account-signing-key-file=" + files.pki("service-accounts.key"),
 		"--service-cluster-ip-range=" + serviceRange,
 		"--allow-privileged",
+		// For logs of and commands in pods of the real node. The simulated nodes have none.
+		"--kubelet-certificate-authority=" + files.pki("ca.crt"),
+		"--kubelet-client-certificate=" + files.pki("admin.crt"),
+		"--kubelet-client-key=" + files.pki("admin.key"),
+		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file=" + files.conf("audit-policy.yaml"),
 		"--audit-log-path=" + files.audit(),
 		// One file, never rotated away in the middle of a measurement, and complete whenever it is read.
@@ -135,14 +140,14 @@ func schedulerArgs(files layout, ports map[string]int) []string {
 	}
 }
 
-// The audit log is how releases are judged: it holds every write of the objects that a release consists of,
-// with the object, and every other write without. Leases and events would only fill it; so would reads, unless
-// somebody counts requests.
+// The audit log is how releases are judged: it holds every write of the objects that a release consists of, and of the
+// manager's lease, with the object, and every other write without. Other leases and events would only fill it; so would
+// reads, unless somebody counts requests.
 func auditPolicy(countRequests bool) string {
 	if countRequests {
-		return auditHead + "- level: Metadata\n"
+		return auditHead + auditNothingOf + "- level: Metadata\n"
 	}
-	return auditHead + auditOfReleases
+	return auditHead + auditOfManagers + auditNothingOf + auditOfReleases
 }
 
 const auditHead = `apiVersion: audit.k8s.io/v1
@@ -150,7 +155,16 @@ kind: Policy
 omitStages: [RequestReceived]
 omitManagedFields: true
 rules:
-- level: None
+`
+
+const auditOfManagers = `- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  namespaces: [slipway-system]
+  resources:
+  - {group: coordination.k8s.io, resources: [leases]}
+`
+
+const auditNothingOf = `- level: None
   nonResourceURLs: ["*"]
 - level: None
   resources:

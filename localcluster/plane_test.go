@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"pgregory.net/rapid"
@@ -111,10 +113,13 @@ func TestThePlaneListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
+// anyNode is the address of a kubelet.
+var anyNode = netip.MustParseAddr("198.18.0.1")
+
 func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 	files := layout{t.TempDir()}
 	ports := anyPorts(t)
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, anyNode, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeConfiguration(files, ports, false); err != nil {
@@ -157,7 +162,7 @@ func TestEveryFileThatAComponentIsGivenIsWritten(t *testing.T) {
 
 func TestCertificatesAreTrustedWhereTheyShouldBeAndNowhereElse(t *testing.T) {
 	files := layout{t.TempDir()}
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, anyNode, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
@@ -178,6 +183,9 @@ func TestCertificatesAreTrustedWhereTheyShouldBeAndNowhereElse(t *testing.T) {
 		"an ordinary client cannot speak for others":     {"admin", "front-proxy-ca", x509.ExtKeyUsageClientAuth, "", false},
 		"the aggregation layer can":                      {"front-proxy", "front-proxy-ca", x509.ExtKeyUsageClientAuth, "", true},
 		"the simulated nodes are a client of their own":  {"nodes", "ca", x509.ExtKeyUsageClientAuth, "", true},
+		"the kubelet serves at the bridge's address":     {"kubelet-server", "ca", x509.ExtKeyUsageServerAuth, "198.18.0.1", true},
+		"the kubelet serves at no other address":         {"kubelet-server", "ca", x509.ExtKeyUsageServerAuth, "127.0.0.1", false},
+		"the kubelet is a client":                        {"kubelet", "ca", x509.ExtKeyUsageClientAuth, "", true},
 		"the scheduler is a client":                      {"scheduler", "ca", x509.ExtKeyUsageClientAuth, "", true},
 		"the controller manager is a client":             {"controller-manager", "ca", x509.ExtKeyUsageClientAuth, "", true},
 		"the front proxy is nobody by its own authority": {"front-proxy", "ca", x509.ExtKeyUsageClientAuth, "", false},
@@ -200,7 +208,7 @@ func TestCertificatesAreTrustedWhereTheyShouldBeAndNowhereElse(t *testing.T) {
 		})
 	}
 	before := mustRead(t, files.pki("ca.crt"))
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, anyNode, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if mustRead(t, files.pki("ca.crt")) != before {
@@ -210,7 +218,7 @@ func TestCertificatesAreTrustedWhereTheyShouldBeAndNowhereElse(t *testing.T) {
 
 func TestTheKubeconfigWorksAlone(t *testing.T) {
 	files := layout{t.TempDir()}
-	if err := makeCertificates(files, time.Now()); err != nil {
+	if err := makeCertificates(files, anyNode, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	ports := anyPorts(t)
@@ -237,7 +245,10 @@ func TestTheRecordIsReadBackAsWritten(t *testing.T) {
 	if got, err := readRecord(files); got != nil || err != nil {
 		t.Errorf("without a cluster: got %v, %v", got, err)
 	}
-	want := &record{Ports: anyPorts(t), Nodes: nodes.Defaults()}
+	want := &record{
+		Ports: anyPorts(t), Nodes: nodes.Defaults(),
+		RealNode: true, Network: netip.MustParsePrefix("198.18.7.0/24"), Programs: "/bin",
+	}
 	if err := want.write(files); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +256,7 @@ func TestTheRecordIsReadBackAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
 	mustWrite(t, files.record(), "{")

@@ -30,9 +30,14 @@ type process struct {
 	Started string `json:"started"`
 }
 
-// start runs a program in a session of its own, so that it outlives the terminal, and notes its pid.
-// What it says is appended to its log. The channel is closed when it ends, if this program still runs then.
+// start runs a program as startWith does, as an ordinary process.
 func start(files layout, name, program string, args []string) (<-chan struct{}, error) {
+	return startWith(files, name, program, args, &syscall.SysProcAttr{Setsid: true})
+}
+
+// startWith runs a program in a session of its own, so that it outlives the terminal, and notes its pid.
+// What it says is appended to its log. The channel is closed when it ends, if this program still runs then.
+func startWith(files layout, name, program string, args []string, how *syscall.SysProcAttr) (<-chan struct{}, error) {
 	for _, dir := range []string{files.in("logs"), files.in("run")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making %s: %w", dir, err)
@@ -46,7 +51,7 @@ func start(files layout, name, program string, args []string) (<-chan struct{}, 
 	cmd := exec.Command(program, args...)
 	cmd.Dir = files.root
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = how
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 
@@ -20,6 +21,11 @@ type record struct {
 	// Ports by the name of what listens there.
 	Ports map[string]int `json:"ports"`
 	Nodes nodes.Settings `json:"nodes"`
+	// RealNode says that there is one beside the simulated nodes. Network is what its pods' addresses are from, and
+	// Programs the folder with what its images hold.
+	RealNode bool         `json:"realNode"`
+	Network  netip.Prefix `json:"network"`
+	Programs string       `json:"programs"`
 }
 
 const (
@@ -28,12 +34,13 @@ const (
 	portScheduler  = "kube-scheduler"
 	portEtcd       = "etcd"
 	portEtcdPeer   = "etcd-peer"
+	portKubelet    = "kubelet" // at the bridge's address, but chosen with the others
 	firstPort      = 20000
 	countOfPorts   = 10000 // below the range that systems give to outgoing connections
 	loopbackServer = "127.0.0.1"
 )
 
-var portNames = []string{portAPI, portControl, portScheduler, portEtcd, portEtcdPeer}
+var portNames = []string{portAPI, portControl, portScheduler, portEtcd, portEtcdPeer, portKubelet}
 
 // readRecord returns nil if there is no cluster.
 func readRecord(files layout) (*record, error) {

@@ -12,6 +12,7 @@ import (
 
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
+	"slipway.dev/slipway/localcluster/realnode"
 )
 
 func upCommand(at *place) *cobra.Command {
@@ -35,12 +36,17 @@ Flags that are not given keep what the cluster has.`,
 	flags.DurationVar(&asked.StartDelay, "start-delay", asked.StartDelay, "time that a pod's containers take to start")
 	flags.DurationVar(&asked.ReadyDelay, "ready-delay", asked.ReadyDelay, "time that a started container takes to be ready")
 	flags.DurationVar(&asked.RestartDelay, "restart-delay", asked.RestartDelay, "time between the stop of a container and the start of its successor")
+	withReal := flags.Bool("real-node", false, "run a kubelet and containerd too, as node "+realnode.Name+" (Linux, root, Debian's packages: `make node-packages`)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		settings, err := merge(at.root, asked, cmd.Flags())
 		if err != nil {
 			return err
 		}
-		if err := localcluster.Up(cmd.Context(), localcluster.Options{Root: at.root, Nodes: &settings, Out: cmd.OutOrStdout()}); err != nil {
+		options := localcluster.Options{Root: at.root, Nodes: &settings, Out: cmd.OutOrStdout()}
+		if flags.Changed("real-node") {
+			options.RealNode = withReal
+		}
+		if err := localcluster.Up(cmd.Context(), options); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n  export KUBECONFIG=%s\n", localcluster.KubeconfigPath(at.root))

@@ -50,6 +50,6 @@ func newCommand() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&at.root, "root", "", "the repository's root directory (default: the one around the working directory)")
-	root.AddCommand(upCommand(at), downCommand(at), statusCommand(at), kubeconfigCommand(at), buildCommand(at), nodeCommand(at), nodesCommand(at), demoCommand(at))
+	root.AddCommand(upCommand(at), downCommand(at), statusCommand(at), kubeconfigCommand(at), buildCommand(at), nodeCommand(at), nodesCommand(at), realNodeCommand(at), demoCommand(at))
 	return root
 }

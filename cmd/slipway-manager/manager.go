@@ -19,6 +19,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,6 +72,10 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 	if err != nil {
 		return nil, err
 	}
+	var election *rest.Config
+	if o.leaderElect {
+		election = (&lease{clock: clock.RealClock{}, lasts: o.renewDeadline}).fence(config)
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme,
 		Logger: logger,
@@ -85,12 +90,13 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		HealthProbeBindAddress:        o.healthAddress,
 		PprofBindAddress:              o.pprofAddress,
 		LeaderElection:                o.leaderElect,
+		LeaderElectionConfig:          election,
 		LeaderElectionNamespace:       o.leaseNamespace,
 		LeaderElectionID:              o.leaseName,
 		LeaseDuration:                 &o.leaseDuration,
 		RenewDeadline:                 &o.renewDeadline,
 		RetryPeriod:                   &o.retryPeriod,
-		LeaderElectionReleaseOnCancel: true, // main ends right after Start returns, so no work goes on without the lease
+		LeaderElectionReleaseOnCancel: true, // no write leaves without it: see lease
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)

@@ -63,26 +63,32 @@ func ReadFile(path string, offset int64) ([]Write, int64, error) {
 // Read reads the writes of pods from audit lines, and says how many bytes it used.
 // Other events are passed over. A line that is not an audit event is an error that names the line.
 func Read(r io.Reader) ([]Write, int64, error) {
-	var (
-		writes []Write
-		used   int64
-		in     = bufio.NewReaderSize(r, 1<<20)
-	)
+	var writes []Write
+	used, err := eachLine(r, func(line []byte) error {
+		write, ok, err := parse(line)
+		if ok {
+			writes = append(writes, write)
+		}
+		return err
+	})
+	return writes, used, err
+}
+
+// eachLine calls do for each whole line, and says how many bytes these were.
+func eachLine(r io.Reader, do func([]byte) error) (int64, error) {
+	var used int64
+	in := bufio.NewReaderSize(r, 1<<20)
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return writes, used, nil // what is left of line was not finished by the writer
+			return used, nil // what is left of line was not finished by the writer
 		}
 		if err != nil {
-			return writes, used, fmt.Errorf("reading the audit log: %w", err)
+			return used, fmt.Errorf("reading the audit log: %w", err)
 		}
 		used += int64(len(line))
-		write, ok, err := parse(line)
-		if err != nil {
-			return writes, used, fmt.Errorf("audit line %d: %w", number, err)
-		}
-		if ok {
-			writes = append(writes, write)
+		if err := do(line); err != nil {
+			return used, fmt.Errorf("audit line %d: %w", number, err)
 		}
 	}
 }

@@ -91,3 +91,28 @@ func TestCountCountsRefusedAndCollectiveWritesToo(t *testing.T) {
 		t.Errorf("deletecollection counted %d times for its pod, want 1", n)
 	}
 }
+
+func TestReadEventsFindsFinishedWritesOfEverything(t *testing.T) {
+	lines := strings.Join([]string{
+		`{"stage":"RequestReceived","verb":"update","objectRef":{"resource":"leases","name":"l"}}`,
+		`{"stage":"ResponseComplete","verb":"get","objectRef":{"resource":"pods","name":"a"}}`,
+		`{"stage":"ResponseComplete","verb":"patch","requestURI":"/x?dryRun=All","objectRef":{"resource":"pods","name":"a"}}`,
+		`{"stage":"ResponseComplete","verb":"update","userAgent":"m/v1","objectRef":{"apiGroup":"coordination.k8s.io","resource":"leases","namespace":"s","name":"l"},` +
+			`"responseStatus":{"code":409},"requestObject":{"a":1},"responseObject":{"b":2}}`,
+		`{"stage":"ResponseComplete","verb":"delete","objectRef":{"resource":"pods","name":"unfinished`,
+	}, "\n")
+	events, used, err := ReadEvents(strings.NewReader(lines))
+	if err != nil || int(used) != strings.LastIndex(lines, "\n")+1 {
+		t.Fatalf("used %d bytes, error %v", used, err)
+	}
+	want := []Event{{
+		UserAgent: "m/v1", Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: "s", Name: "l", Code: 409,
+		Asked: []byte(`{"a":1}`), Answered: []byte(`{"b":2}`),
+	}}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if events[0].Accepted() {
+		t.Error("a refused write counts as accepted")
+	}
+}

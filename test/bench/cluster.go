@@ -22,6 +22,7 @@ import (
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
+	"slipway.dev/slipway/test/ground"
 )
 
 const (
@@ -51,7 +52,7 @@ type cluster struct {
 // openCluster starts a cluster with room for so many pods, or reaches the one that the flags name.
 func openCluster(ctx context.Context, o *options, repository string, pods int, out io.Writer) (_ *cluster, err error) {
 	c := &cluster{own: o.kubeconfig == "", kubeconfig: o.kubeconfig, audit: o.auditLog, processes: map[string]int{}}
-	if c.root, err = newRoot(repository); err != nil {
+	if c.root, err = ground.NewRoot(repository, "slipway-bench-"); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -83,20 +84,6 @@ func openCluster(ctx context.Context, o *options, repository string, pods int, o
 		c.processes[controllerManager] = o.controllerManagerPID
 	}
 	return c, c.connect()
-}
-
-// newRoot makes a directory that a cluster can live in: it shares with the repository what does not change.
-func newRoot(repository string) (string, error) {
-	root, err := os.MkdirTemp("", "slipway-bench-")
-	if err != nil {
-		return "", fmt.Errorf("making a directory for the cluster: %w", err)
-	}
-	for _, shared := range []string{"bin", "hack", "go.mod"} {
-		if err := os.Symlink(filepath.Join(repository, shared), filepath.Join(root, shared)); err != nil {
-			return "", errors.Join(fmt.Errorf("laying out the cluster's directory: %w", err), os.RemoveAll(root))
-		}
-	}
-	return root, nil
 }
 
 func up(ctx context.Context, o *options, root string, pods int, out io.Writer) error {

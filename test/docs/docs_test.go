@@ -25,13 +25,14 @@ var (
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestProofsExist takes every test, and every sentence of a table, that a page of the reference names as proof, and looks it up in
-// the source.
+// TestProofsExist takes every test, and every sentence of a table, that a page of the reference or the safety argument names as
+// proof, and looks it up in the source.
 func TestProofsExist(t *testing.T) {
 	pages := glob(t, "docs/spec/*.md")
 	if len(pages) < 2 {
 		t.Fatalf("the reference has only the pages %v", pages)
 	}
+	pages = append(pages, glob(t, "docs/design/*-safety.md")...)
 	words := map[string]map[string]bool{}
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) { lookUp(t, words, page) })

@@ -5,15 +5,11 @@ package e2e
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,12 +21,12 @@ import (
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
+	"slipway.dev/slipway/test/ground"
 )
 
-// systemNamespace and managerName are what config/install.yaml calls the manager's place and everything of it.
 const (
-	systemNamespace = "slipway-system"
-	managerName     = "slipway-manager"
+	systemNamespace = ground.SystemNamespace
+	managerName     = ground.Manager
 )
 
 // environment is the cluster with everything in it.
@@ -49,7 +45,7 @@ func newEnvironment() *environment {
 	repository, err := localcluster.FindRoot(".")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(os.MkdirAll(filepath.Join(repository, "bin"), 0o755)).To(Succeed())
-	root, err := os.MkdirTemp("", "slipway-e2e-")
+	root, err := ground.NewRoot(repository, "slipway-e2e-")
 	Expect(err).NotTo(HaveOccurred())
 	e := &environment{repository: repository, root: root}
 	DeferCleanup(func() {
@@ -57,9 +53,6 @@ func newEnvironment() *environment {
 			Expect(os.RemoveAll(root)).To(Succeed())
 		}
 	})
-	for _, shared := range []string{"bin", "hack", "go.mod"} {
-		Expect(os.Symlink(filepath.Join(repository, shared), filepath.Join(root, shared))).To(Succeed())
-	}
 	return e
 }
 
@@ -76,11 +69,8 @@ func (e *environment) program(name string) string { return filepath.Join(e.root,
 func (e *environment) build(ctx context.Context) {
 	GinkgoHelper()
 	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager")
-	cmd.Dir = e.repository
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make does, so that nothing is compiled twice
-	output, err := cmd.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "building the programs: %s", output)
+	Expect(ground.Build(ctx, e.repository, e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager",
+		"./localcluster/images/pause", "./localcluster/images/server")).To(Succeed())
 }
 
 func (e *environment) up(ctx context.Context) {
@@ -106,6 +96,7 @@ func (e *environment) upWith(ctx context.Context, settings *nodes.Settings) {
 	GinkgoHelper()
 	Expect(localcluster.Up(ctx, localcluster.Options{
 		Root: e.root, Nodes: settings, Executable: e.program("localcluster"), Out: GinkgoWriter,
+		RealNode: ptr.To(true), // where it can be had; what needs it is skipped elsewhere
 	})).To(Succeed())
 }
 
@@ -124,15 +115,11 @@ func (e *environment) startIn(ctx context.Context, delay time.Duration) {
 // they do nothing; the manager that works is a process here, with their service account.
 func (e *environment) install(ctx context.Context) {
 	GinkgoHelper()
-	e.kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(e.repository, "config", "install.yaml"))
-	e.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io")
-
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: managerName}}
-	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}
-	Expect(e.SubResource("token").Create(ctx, account, token)).To(Succeed())
+	token, err := ground.Install(ctx, e.repository, e.root, e.Client)
+	Expect(err).NotTo(HaveOccurred())
 	config, err := clientcmd.LoadFromFile(localcluster.KubeconfigPath(e.root))
 	Expect(err).NotTo(HaveOccurred())
-	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{managerName: {Token: token.Status.Token}}
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{managerName: {Token: token}}
 	config.Contexts[config.CurrentContext].AuthInfo = managerName
 	kubeconfig := filepath.Join(e.root, "manager.kubeconfig")
 	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
@@ -144,9 +131,7 @@ func (e *environment) install(ctx context.Context) {
 // kubectl runs kubectl as the user and returns what it printed.
 func (e *environment) kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
-	cmd := exec.CommandContext(ctx, filepath.Join(e.root, "bin", "k8s", "kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+localcluster.KubeconfigPath(e.root), "HOME="+e.root)
-	output, err := cmd.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "kubectl %v: %s", args, output)
-	return string(output)
+	output, err := ground.Kubectl(ctx, e.root, args...)
+	Expect(err).NotTo(HaveOccurred())
+	return output
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +17,7 @@ import (
 
 	"slipway.dev/slipway/test/audit"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/faults/judge"
 )
 
 const (
@@ -94,8 +96,22 @@ var _ = Describe("A manager that is killed again and again", Serial, func() {
 		for _, v := range victims {
 			v.judge()
 		}
+		Expect(broken()).To(BeEmpty(), "promises that were broken")
 	}, SpecTimeout(10*time.Minute))
 })
+
+// broken are the promises that were broken in the namespace of the spec from its beginning on.
+func broken() []judge.Finding {
+	GinkgoHelper()
+	file, err := os.Open(cluster.audit.path)
+	Expect(err).NotTo(HaveOccurred())
+	defer file.Close()
+	events, _, err := audit.ReadEvents(file)
+	Expect(err).NotTo(HaveOccurred())
+	found, err := judge.Check(events, nil, judge.Options{Product: managerName, Namespace: namespace, Lag: time.Second, Finished: true})
+	Expect(err).NotTo(HaveOccurred())
+	return found
+}
 
 func (v *victim) judge() {
 	GinkgoHelper()

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"slipway.dev/slipway/test/ground"
 )
 
 // stopGrace is how long the manager may take to end when it is asked to.
@@ -37,7 +38,8 @@ func (m *manager) start(flags ...string) {
 	log, err := os.OpenFile(m.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	Expect(err).NotTo(HaveOccurred())
 	defer log.Close() // the process has its own copy
-	m.health = freeAddress()
+	m.health, err = ground.FreeAddress()
+	Expect(err).NotTo(HaveOccurred())
 	cmd := exec.Command(m.program, append([]string{
 		"--kubeconfig=" + m.kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=" + m.health,
 	}, flags...)...)
@@ -111,13 +113,4 @@ func (m *manager) tail(lines int) string {
 	}
 	all := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// freeAddress is one that nobody listens on now.
-func freeAddress() string {
-	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer listener.Close()
-	return listener.Addr().String()
 }

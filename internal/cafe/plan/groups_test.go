@@ -117,9 +117,17 @@ func TestGroupsDoAllWorkWithinTheirSize(t *testing.T) {
 	})
 }
 
+// Units with as much to do stay within one pod of each other. Where all have as much and a group has a pod for each, they
+// end within one group; where some have less, the last pod of one may have to wait for those that have more.
 func TestUnitsWithAsMuchToDoEndWithinOneGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		todo, batch := drawWork(t), rapid.IntRange(1, 12).Draw(t, "batch")
+		even := rapid.Bool().Draw(t, "even")
+		for i := range todo {
+			if even {
+				todo[i].Update, todo[i].Create = todo[0].Update, todo[0].Create
+			}
+		}
 		groups := Groups(todo, rapid.Bool().Draw(t, "beta"), batch)
 		left, last := map[string]int{}, map[string]int{}
 		for _, w := range todo {
@@ -140,7 +148,7 @@ func TestUnitsWithAsMuchToDoEndWithinOneGroup(t *testing.T) {
 		}
 		for _, a := range todo {
 			for _, b := range todo {
-				if a.Pods() == b.Pods() && a.Pods() > 0 && batch >= len(todo) && last[a.Unit]-last[b.Unit] > 1 {
+				if even && a.Pods() > 0 && batch >= len(todo) && last[a.Unit]-last[b.Unit] > 1 {
 					t.Errorf("%s ends in group %d and %s in %d: %s", a.Unit, last[a.Unit], b.Unit, last[b.Unit], notation(groups))
 				}
 			}
