@@ -387,6 +387,13 @@ func TestCheck(t *testing.T) {
 				s.pod(us, "web-a", func(p *corev1.Pod) { p.Annotations = map[string]string{"i": strconv.Itoa(i)} })
 			}
 		}, options: func(o *Options) { o.MostWrites = 3 }, want: []Invariant{Writes}},
+		"a pod that comes again under its name is another one": {tell: func(s *story) {
+			s.cloneSet(1, "v1")
+			s.ready("web-a")
+			s.remove("somebody", "web-a", nil)
+			s.leave("web-a")
+			s.ready("web-a")
+		}, options: func(o *Options) { o.MostWrites = 1 }},
 		"a refused write counts as a try": {tell: func(s *story) {
 			s.cloneSet(1, "v1")
 			s.write(us, "create", "", "pods", "", "web-a", nil, nil)

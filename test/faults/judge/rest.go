@@ -3,6 +3,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -47,9 +48,14 @@ func mounts(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// count bounds the writes to each pod.
+// count bounds the writes to each pod. A pod that comes again under its name is another one: a CloneSet uses names again.
 func (c *court) count(events []audit.Event) {
-	accepted, all := map[string]int{}, map[string]int{}
+	type life struct {
+		name string
+		nth  int
+	}
+	accepted, all, lives := map[life]int{}, map[life]int{}, map[string]int{}
+	events = slices.SortedStableFunc(slices.Values(events), func(a, b audit.Event) int { return a.At.Compare(b.At) })
 	for i := range events {
 		e := &events[i]
 		if e.Group != "" || e.Resource != "pods" || e.Namespace != c.Namespace || !e.At.After(c.Since) || audit.Product(e.UserAgent) != c.Product {
@@ -62,17 +68,24 @@ func (c *court) count(events []audit.Event) {
 				name = made.Name
 			}
 		}
-		if all[name]++; e.Accepted() {
-			accepted[name]++
+		if e.Verb == "create" && e.Subresource == "" && e.Accepted() {
+			lives[name]++
+		}
+		of := life{name, lives[name]}
+		if all[of]++; e.Accepted() {
+			accepted[of]++
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	ordered := slices.SortedFunc(maps.Keys(all), func(a, b life) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.nth, b.nth))
+	})
+	for _, of := range ordered {
 		for _, bound := range []struct {
 			n, most int
 			what    string
-		}{{accepted[name], c.MostWrites, "changed"}, {all[name], c.MostTries, "written to"}} {
-			if bound.most > 0 && bound.n > bound.most && name != "" {
-				c.findings = append(c.findings, Finding{Invariant: Writes, Object: name, Detail: fmt.Sprintf("it was %s %d times, %d are enough", bound.what, bound.n, bound.most)})
+		}{{accepted[of], c.MostWrites, "changed"}, {all[of], c.MostTries, "written to"}} {
+			if bound.most > 0 && bound.n > bound.most && of.name != "" {
+				c.findings = append(c.findings, Finding{Invariant: Writes, Object: of.name, Detail: fmt.Sprintf("it was %s %d times, %d are enough", bound.what, bound.n, bound.most)})
 			}
 		}
 	}
