@@ -243,6 +243,32 @@ func TestOnlySomeAreSettled(t *testing.T) {
 	}
 }
 
+func TestWhatASetHasNotLookedAtYet(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		version int
+		want    int
+	}{
+		"other numbers leave its pods updated":         {2, 4},
+		"another template makes its pods the old ones": {1, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(4, "CellA").release(cafev1alpha1.ProgressingPhase, group(cafev1alpha1.BatchGroup, false, 4)).pods("CellA", 4, test.version)
+			for _, set := range w.Sets {
+				set.SetGeneration(2)
+				if err := unstructured.SetNestedField(set.Object, fmt.Sprintf("web-cella-%d", test.version), "status", "updateRevision"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, p := range w.Pods {
+				p.Spec.Containers[0].Name = "app"
+			}
+			if got := NewView(w.Snapshot, now()).Updated; got != test.want {
+				t.Errorf("%d pods are updated, want %d", got, test.want)
+			}
+		})
+	}
+}
+
 func TestNewsOfARelease(t *testing.T) {
 	const batch = cafev1alpha1.BatchGroup
 	first := func(done bool) *world {

@@ -116,7 +116,8 @@ func (c cell) prepares() bool {
 	return c.State == pod.Held || c.State == pod.Draining || c.State == pod.Updating
 }
 
-// isUpdated tells whether a pod is on the deployment's update revision.
+// isUpdated tells whether a pod is on the deployment's update revision. A set that has not looked at its newest spec may still
+// name the revision of another template; where it only got other numbers, its pods run the template's images.
 func isUpdated(d *cafev1alpha1.CafeDeployment, set *unstructured.Unstructured, p *corev1.Pod) bool {
 	if set.GetAnnotations()[cafev1alpha1.AnnotationRevision] != d.Status.UpdateRevision {
 		return false
@@ -126,7 +127,15 @@ func isUpdated(d *cafev1alpha1.CafeDeployment, set *unstructured.Unstructured, p
 	}
 	observed, _, _ := unstructured.NestedInt64(set.Object, "status", "observedGeneration") // absent: nothing was observed
 	update, _, _ := unstructured.NestedString(set.Object, "status", "updateRevision")
-	return observed >= set.GetGeneration() && pod.HasRevision(p, update)
+	return pod.HasRevision(p, update) && (observed >= set.GetGeneration() || runsImagesOf(p, &d.Spec.Template))
+}
+
+func runsImagesOf(p *corev1.Pod, template *corev1.PodTemplateSpec) bool {
+	images := map[string]string{}
+	for _, c := range p.Spec.Containers {
+		images[c.Name] = c.Image
+	}
+	return !slices.ContainsFunc(template.Spec.Containers, func(c corev1.Container) bool { return images[c.Name] != c.Image })
 }
 
 // body lays the grid out: a line of numbers for each unit, then the groups with their pods.
