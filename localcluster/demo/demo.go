@@ -52,7 +52,7 @@ type play func(context.Context, *stage) ([]string, error)
 
 // subjects are what is released, by the name of the scenario.
 func subjects() map[string]subject {
-	return map[string]subject{"inplace": cloneSet(), "statefulset": statefulSet()}
+	return map[string]subject{DefaultScenario: cloneSet(), "statefulset": statefulSet()}
 }
 
 // scenario is a play, and what it needs.
@@ -71,6 +71,9 @@ func scenarios() map[string]scenario {
 	}
 	return all
 }
+
+// DefaultScenario is the one to begin with.
+const DefaultScenario = "inplace"
 
 // Scenarios are the names that Options.Scenario may have.
 func Scenarios() []string { return slices.Sorted(maps.Keys(scenarios())) }

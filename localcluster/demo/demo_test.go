@@ -177,7 +177,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: inplace, statefulset") {
+	if err == nil || !strings.Contains(err.Error(), "only: cells, inplace, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }
