@@ -33,7 +33,7 @@ It starts the local cluster if needed, or uses the one of --kubeconfig, and fail
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.Scenario, "scenario", demo.Scenarios()[0], fmt.Sprintf("what to show: %s", strings.Join(demo.Scenarios(), ", ")))
+	flags.StringVar(&options.Scenario, "scenario", demo.DefaultScenario, fmt.Sprintf("what to show: %s", strings.Join(demo.Scenarios(), ", ")))
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "your own cluster (default: the local cluster)")
 	flags.BoolVar(&options.Keep, "keep", true, "leave everything running at the end")
 	return cmd

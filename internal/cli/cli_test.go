@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
@@ -72,7 +73,9 @@ func newRun(t *testing.T, objects ...client.Object) *run {
 	}
 	return &run{
 		clock: clocktesting.NewFakeClock(builders.Epoch().Add(180e9)),
-		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}).
+		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+			WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}, &cafev1alpha1.CafeDeployment{}, &cafev1alpha1.InPlaceSet{}).
+			WithIndex(&cafev1alpha1.CafeDeployment{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&kruisev1alpha1.CloneSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&kruisev1beta1.StatefulSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			Build(),
@@ -194,7 +197,7 @@ func TestRefusals(t *testing.T) {
 		"also when printed for programs": {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
 		"an unknown StatefulSet too": {[]string{"get", "sts", "lost"},
 			"no StatefulSet \"lost\" in namespace \"default\"; `slipway get statefulset -A` lists those of all namespaces"},
-		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cloneset, statefulset`},
+		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cafe, cloneset, inplaceset, statefulset`},
 		"an unknown command":                {[]string{"delete"}, `slipway does not know "delete"`},
 		"a name and -A":                     {[]string{"get", "cloneset", "web", "-A"}, "use either NAME or -A"},
 		"a name and -l":                     {[]string{"get", "cloneset", "web", "-l", "a=b"}, "use either NAME or -l"},

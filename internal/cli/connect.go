@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/server"
@@ -64,10 +65,14 @@ func NewClient(config *rest.Config) (client.WithWatch, error) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind), meta.RESTScopeNamespace)
 	mapper.Add(kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind), meta.RESTScopeNamespace)
+	mapper.Add(cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind), meta.RESTScopeNamespace)
+	mapper.Add(cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
 	mapper.Add(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), meta.RESTScopeNamespace)
+	mapper.Add(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), meta.RESTScopeNamespace)
+	mapper.Add(appsv1.SchemeGroupVersion.WithKind("StatefulSet"), meta.RESTScopeNamespace)
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the client: %w", err)
@@ -78,7 +83,7 @@ func NewClient(config *rest.Config) (client.WithWatch, error) {
 // NewScheme holds the kinds that are shown.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering the kinds that are shown: %w", err)
 		}

@@ -2,7 +2,8 @@
 
 // Package cli holds the commands behind cmd/slipway.
 //
-// The commands only read: get, list and watch of the shown kind, of pods and of
-// controllerrevisions are all the permissions that they need. What they show is made by the
-// packages of the kinds (clonesets), rendered by tree, kept up to date by feed and live.
+// get and plan only read: get, list and watch of the shown kind, of pods and of controllerrevisions are all the permissions
+// that they need. What they show is made by the packages of the kinds (clonesets), rendered by tree, kept up to date by feed
+// and live. confirm, pause, resume and undo change one object each, by one patch that names the version that the person
+// saw, and need patch of it.
 package cli

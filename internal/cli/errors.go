@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,8 +51,7 @@ func (g *getSets) explain(err error) error {
 
 // needed are the resources that have to be readable.
 func (g *getSets) needed() string {
-	if g.kind.ReadsClaims() {
-		return g.kind.resource() + ", pods, persistentvolumeclaims and controllerrevisions.apps"
-	}
-	return g.kind.resource() + ", pods and controllerrevisions.apps"
+	reads := g.kind.Reads()
+	last := len(reads) - 1
+	return strings.Join(append([]string{g.kind.resource()}, reads[:last]...), ", ") + " and " + reads[last]
 }

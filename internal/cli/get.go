@@ -16,8 +16,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"slipway.dev/slipway/internal/cli/cafes"
 	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/cli/inplacesets"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/statefulsets"
 )
@@ -39,7 +41,7 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 type shown interface {
 	Name() string
 	GroupVersionKind() schema.GroupVersionKind
-	ReadsClaims() bool
+	Reads() []string
 	Look(ctx context.Context, c client.Reader, key types.NamespacedName, now time.Time) (sets.View, error)
 	List(ctx context.Context, c client.Reader, now time.Time, options ...client.ListOption) ([]sets.View, error)
 	Watch(ctx context.Context, c client.WithWatch, key types.NamespacedName, changed feed.Signal) (sets.Source, error)
@@ -52,20 +54,32 @@ type shownKind struct {
 	// command is the name of its command, plural that of its resource, and short are further names.
 	command, plural string
 	short           []string
+	// pause is the path of the field, below spec, that holds a release up.
+	pause []string
 }
 
 // resource is the full name of the resource.
 func (k shownKind) resource() string { return k.plural + "." + k.GroupVersionKind().Group }
 
 func cloneSetKind() shownKind {
-	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"}}
+	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"},
+		pause: []string{"updateStrategy", "paused"}}
 }
 
 func shownKinds() []shownKind {
 	return []shownKind{
 		cloneSetKind(),
-		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"}},
+		{shown: statefulsets.Kind(), command: "statefulset", plural: "statefulsets", short: []string{"sts", "asts"},
+			pause: []string{"updateStrategy", "rollingUpdate", "paused"}},
+		{shown: inplacesets.Kind(), command: "inplaceset", plural: "inplacesets", short: []string{"ips"},
+			pause: []string{"strategy", "paused"}},
+		cafeKind(),
 	}
+}
+
+func cafeKind() shownKind {
+	return shownKind{shown: cafes.Kind{}, command: "cafe", plural: "cafedeployments", short: []string{"cafedeployment"},
+		pause: []string{"strategy", "pause"}}
 }
 
 // getSets is one call of `get cloneset`, or of the same for another kind.

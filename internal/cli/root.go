@@ -54,9 +54,10 @@ func New(env Environment) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:   "slipway",
-		Short: "Look at releases that Slipway carries out, and plan them",
+		Short: "Look at releases that Slipway carries out, plan them, and decide how they go on",
 		Long: "Look at releases that Slipway carries out: how far one is, which pod is where, and what it waits for.\n\n" +
-			"It only reads. The usual flags of kubectl choose the cluster.",
+			"confirm, pause, resume and undo change the one object that they name; everything else only reads. The usual flags of\n" +
+			"kubectl choose the cluster.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: env.Program},
@@ -67,7 +68,8 @@ func New(env Environment) *cobra.Command {
 	root.SetOut(env.Streams.Out)
 	root.SetErr(env.Streams.ErrOut)
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(newGet(env, flags), newPlan(env, flags), newVersion(env))
+	root.AddCommand(newGet(env, flags), newPlan(env, flags), newConfirm(env, flags), newPause(env, flags), newResume(env, flags),
+		newUndo(env, flags), newVersion(env))
 	return root
 }
 

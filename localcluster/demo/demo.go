@@ -20,10 +20,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/localcluster"
+	"slipway.dev/slipway/localcluster/nodes"
 )
 
 // Options say what is shown and where.
@@ -50,11 +52,31 @@ type play func(context.Context, *stage) ([]string, error)
 
 // subjects are what is released, by the name of the scenario.
 func subjects() map[string]subject {
-	return map[string]subject{"inplace": cloneSet(), "statefulset": statefulSet()}
+	return map[string]subject{DefaultScenario: cloneSet(), "statefulset": statefulSet()}
 }
 
+// scenario is a play, and what it needs.
+type scenario struct {
+	play play
+	// nodes are those of the local cluster; nil leaves them as they are. A scenario that asks for some is played there only.
+	nodes *nodes.Settings
+	// hint tells how to go on by hand: the words for the kind that the CLI and kubectl know, and the name.
+	command, resource, name string
+}
+
+func scenarios() map[string]scenario {
+	all := map[string]scenario{"cells": cells()}
+	for name, of := range subjects() {
+		all[name] = scenario{play: inPlace(of), command: of.command, resource: of.command + "s.apps.kruise.io", name: of.key().Name}
+	}
+	return all
+}
+
+// DefaultScenario is the one to begin with.
+const DefaultScenario = "inplace"
+
 // Scenarios are the names that Options.Scenario may have.
-func Scenarios() []string { return slices.Sorted(maps.Keys(subjects())) }
+func Scenarios() []string { return slices.Sorted(maps.Keys(scenarios())) }
 
 // stage is where a scenario is played.
 type stage struct {
@@ -70,16 +92,16 @@ type stage struct {
 
 // Run plays the scenario and returns when it is over. The error is ErrBroken when a promise was not kept.
 func Run(ctx context.Context, o Options) error {
-	subject, found := subjects()[o.Scenario]
+	chosen, found := scenarios()[o.Scenario]
 	if !found {
 		return fmt.Errorf("there is no scenario %q, only: %s", o.Scenario, strings.Join(Scenarios(), ", "))
 	}
 	begin := time.Now()
 	s := &stage{narrator: narrator{terminal: live.Detect(o.Out, o.Getenv)}, root: o.Root}
-	if err := s.setUp(ctx, o); err != nil {
+	if err := s.setUp(ctx, o, chosen.nodes); err != nil {
 		return err
 	}
-	broken, err := inPlace(subject)(ctx, s)
+	broken, err := chosen.play(ctx, s)
 	if ctx.Err() != nil {
 		return errors.New("interrupted; what runs stays up: `make demo` starts afresh, `make down` ends it")
 	}
@@ -94,7 +116,7 @@ func Run(ctx context.Context, o Options) error {
 		s.say("Every promise was kept.")
 	}
 	if o.Keep {
-		s.next(subject)
+		s.next(chosen)
 	} else if err := s.tearDown(ctx); err != nil {
 		return err
 	}
@@ -104,15 +126,15 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-func (s *stage) setUp(ctx context.Context, o Options) error {
-	if err := s.reach(ctx, o); err != nil {
+func (s *stage) setUp(ctx context.Context, o Options, wanted *nodes.Settings) error {
+	if err := s.reach(ctx, o, wanted); err != nil {
 		return err
 	}
 	s.begin("Slipway")
 	if err := install(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
 		return err
 	}
-	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io")
+	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io, InPlaceSets and CafeDeployments of apps.cafe.cloud.alipay.com")
 	running, err := deployed(ctx, s.client)
 	if err != nil {
 		return err
@@ -134,7 +156,7 @@ func (s *stage) setUp(ctx context.Context, o Options) error {
 }
 
 // reach finds or starts the cluster.
-func (s *stage) reach(ctx context.Context, o Options) (err error) {
+func (s *stage) reach(ctx context.Context, o Options, wanted *nodes.Settings) (err error) {
 	local := localcluster.KubeconfigPath(s.root)
 	s.begin("A cluster")
 	if s.kubeconfig, s.ours = o.Kubeconfig, o.Kubeconfig == ""; !s.ours {
@@ -144,9 +166,12 @@ func (s *stage) reach(ctx context.Context, o Options) (err error) {
 		}
 		s.kubeconfig, s.ours = given, given == local
 	}
+	if wanted != nil && !s.ours {
+		return errors.New("this scenario fills nodes up: it is played on the local cluster only")
+	}
 	if s.ours {
 		s.kubeconfig = local
-		if err := localcluster.Up(ctx, localcluster.Options{Root: s.root, Out: s.aside()}); err != nil {
+		if err := localcluster.Up(ctx, localcluster.Options{Root: s.root, Nodes: wanted, Out: s.aside()}); err != nil {
 			return err
 		}
 		s.audit = localcluster.AuditLogPath(s.root)
@@ -164,7 +189,7 @@ func (s *stage) reach(ctx context.Context, o Options) (err error) {
 
 func newClient(config *rest.Config) (client.WithWatch, error) {
 	kinds := scheme.Scheme
-	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds)); err != nil {
+	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds), cafev1alpha1.AddToScheme(kinds)); err != nil {
 		return nil, fmt.Errorf("registering kinds: %w", err)
 	}
 	config = rest.CopyConfig(config)
@@ -180,18 +205,18 @@ func newClient(config *rest.Config) (client.WithWatch, error) {
 func (s *stage) clock() clock.WithTicker { return clock.RealClock{} }
 
 // next tells how to go on by hand.
-func (s *stage) next(of subject) {
+func (s *stage) next(of scenario) {
 	s.say("The cluster stays up. Look around:")
 	s.say("")
 	s.say("  export KUBECONFIG=%s", s.kubeconfig)
-	s.say("  bin/slipway get %s %s -n %s -w", of.command, of.key().Name, namespace)
+	s.say("  bin/slipway get %s %s -n %s -w", of.command, of.name, namespace)
 	kubectl := "kubectl"
 	if s.ours {
 		kubectl = "bin/k8s/kubectl"
 	}
 	s.say("  %s -n %s get pods -o wide", kubectl, namespace)
 	s.say("  %s -n %s patch %s %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s1.27\"}]'",
-		kubectl, namespace, of.command+"s.apps.kruise.io", of.key().Name, image)
+		kubectl, namespace, of.resource, of.name, image)
 	s.say("")
 	switch {
 	case s.ours:

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		func() error { return apiextensionsv1.AddToScheme(scheme.Scheme) },
 		func() error { return kruisev1alpha1.AddToScheme(scheme.Scheme) },
 		func() error { return kruisev1beta1.AddToScheme(scheme.Scheme) },
+		func() error { return cafev1alpha1.AddToScheme(scheme.Scheme) },
 	} {
 		if err := add(); err != nil {
 			panic(err)
@@ -175,7 +177,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: inplace, statefulset") {
+	if err == nil || !strings.Contains(err.Error(), "only: cells, inplace, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }

@@ -22,7 +22,9 @@ import (
 )
 
 // crds are the kinds whose controllers the demo's manager runs.
-var crds = []string{"inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"}
+var crds = []string{
+	"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
+}
 
 const (
 	partOf    = "app.kubernetes.io/part-of"

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/clonesets"
@@ -132,10 +133,14 @@ func template(app string) corev1.PodTemplateSpec {
 
 // removeSets deletes the sets of every scenario; their pods follow.
 func removeSets(ctx context.Context, c client.Client) error {
+	all := []client.Object{freshShop()}
 	for _, of := range subjects() {
-		err := c.Delete(ctx, of.fresh(), client.PropagationPolicy(metav1.DeletePropagationForeground))
+		all = append(all, of.fresh())
+	}
+	for _, set := range all {
+		err := c.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationForeground))
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting %s %s: %w", of.kind, of.key(), err)
+			return fmt.Errorf("deleting %T %s: %w", set, set.GetName(), err)
 		}
 	}
 	return nil
@@ -148,7 +153,9 @@ func reset(ctx context.Context, c client.Client) error {
 	}
 	room := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{partOf: "slipway"}}}
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
-		for _, list := range []client.ObjectList{&kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &corev1.PodList{}} {
+		for _, list := range []client.ObjectList{
+			&kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &cafev1alpha1.CafeDeploymentList{}, &cafev1alpha1.InPlaceSetList{}, &corev1.PodList{},
+		} {
 			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil || meta.LenList(list) > 0 {
 				return false, err
 			}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/node"
 )
 
@@ -18,7 +19,7 @@ const (
 	// LabelSimulated marks the Node objects that belong to this process.
 	LabelSimulated = "slipway.dev/simulated"
 	// LabelCell says which cell, a part of the fleet that is released apart from others, a node is in.
-	LabelCell = "slipway.dev/cell"
+	LabelCell = cafev1alpha1.LabelCell
 	// AnnotationFull makes a node report no room for further pods.
 	AnnotationFull = "slipway.dev/full"
 	// AnnotationCut makes a node fall silent.

@@ -23,7 +23,7 @@ type located struct {
 // line for the set and one for each pod that is not available.
 func Changes(before *View, now View) []string {
 	var lines []string
-	if before == nil || before.Phase != now.Phase || (!now.Phase.counts() && before.Headline != now.Headline) {
+	if before == nil || before.Phase != now.Phase || before.Stage != now.Stage || (!now.Phase.counts() && before.Headline != now.Headline) {
 		lines = append(lines, fmt.Sprintf("%s/%s %s", now.Namespace, now.Name, now.Headline))
 	}
 	lines = append(lines, newTrouble(before, now)...)

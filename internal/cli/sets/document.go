@@ -33,6 +33,10 @@ func (v View) Document(wide bool) tree.Document {
 		doc.Columns = append(doc.Columns, tree.Column{Title: "IMAGES", Drop: 6})
 	}
 	doc.Columns = append(doc.Columns, tree.Column{Title: "WHY"})
+	if v.Body != nil {
+		doc.Columns, doc.Nodes = v.Body.Columns, v.Body.Nodes
+		return doc
+	}
 	for _, r := range v.Revisions {
 		doc.Nodes = append(doc.Nodes, r.node(wide))
 	}
@@ -139,6 +143,15 @@ func (p Pod) node(wide bool) tree.Node {
 	return tree.Node{
 		Mark: mark, Cells: cells, Quiet: p.available && p.Note == "", Class: strings.ToLower(p.State.String()), Children: nodes(p.Lines),
 	}
+}
+
+// Cell is the pod as a cell of a table: its mark, its name, and its state unless it is available.
+func (p Pod) Cell() tree.Span {
+	cell := tree.Span{Icon: p.mark(), Text: p.Name, Tone: tone(p.mark())}
+	if !p.available {
+		cell.Text += " " + p.State.String()
+	}
+	return cell
 }
 
 func isEmpty(text string) bool { return text == "" }

@@ -49,8 +49,13 @@ func (k Kind[T]) Name() string { return k.GVK.Kind }
 // GroupVersionKind is the kind in full.
 func (k Kind[T]) GroupVersionKind() schema.GroupVersionKind { return k.GVK }
 
-// ReadsClaims says that claims are read for sets that ask for some.
-func (k Kind[T]) ReadsClaims() bool { return k.HasClaims != nil }
+// Reads are the resources that are read besides the sets.
+func (k Kind[T]) Reads() []string {
+	if k.HasClaims != nil {
+		return []string{"pods", "persistentvolumeclaims", "controllerrevisions.apps"}
+	}
+	return []string{"pods", "controllerrevisions.apps"}
+}
 
 func (k Kind[T]) asksForClaims(set T) bool { return k.HasClaims != nil && k.HasClaims(set) }
 

@@ -45,7 +45,14 @@ func ByAge(a, b Pod) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 }
 
-func newPod(p *corev1.Pod, minReadySeconds int32, now time.Time) Pod {
+// IsActive says that the pod is neither finished nor being deleted.
+func (p Pod) IsActive() bool { return p.active }
+
+// IsAvailable says that it is available.
+func (p Pod) IsAvailable() bool { return p.available }
+
+// NewPod looks at a pod.
+func NewPod(p *corev1.Pod, minReadySeconds int32, now time.Time) Pod {
 	row := Pod{
 		Name: p.Name, UID: p.UID, State: pod.StateOf(p, minReadySeconds, now), Why: pod.WaitingFor(p), Images: ImagesOf(p.Spec.Containers),
 		Containers: len(p.Spec.Containers), IP: p.Status.PodIP, Node: p.Spec.NodeName,

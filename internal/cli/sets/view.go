@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 )
@@ -29,6 +30,8 @@ type View struct {
 	// Phase and Headline say in a word and in a sentence how the set is doing.
 	Phase    Phase
 	Headline string
+	// Stage tells the parts of a phase apart whose headlines are news.
+	Stage string
 
 	// The numbers are of pods. Total, Ready, Available and Updated are counted from the
 	// pods themselves, so that they agree with the rows below them.
@@ -54,9 +57,19 @@ type View struct {
 	// Others are groups of rows below the revisions.
 	Others []Group
 
+	// Body is shown in place of Revisions and Others, by kinds that lay their pods out otherwise. Changes are told by
+	// Revisions all the same.
+	Body *Body
+
 	// UpdateRevision and Images are those of the template.
 	UpdateRevision string
 	Images         []string
+}
+
+// Body is a table that takes the place of the tree of revisions.
+type Body struct {
+	Columns []tree.Column
+	Nodes   []tree.Node
 }
 
 // Reported are numbers of a status.
@@ -133,10 +146,20 @@ type Contents struct {
 
 // Fill groups the set's pods by the revision that they carry, and counts them.
 func (v View) Fill(c Contents, now time.Time) View {
-	v.Revisions = c.revisions(now)
-	for _, r := range v.Revisions {
+	return v.Hold(c.revisions(now))
+}
+
+// Hold gives the view its revisions with their pods, and counts them.
+func (v View) Hold(revisions []Revision) View {
+	v.Revisions = revisions
+	for i := range v.Revisions {
+		r := &v.Revisions[i]
+		r.Available = 0
 		for _, p := range r.Pods {
-			v.count(r, p)
+			v.count(*r, p)
+			if p.available {
+				r.Available++
+			}
 		}
 	}
 	return v
@@ -173,7 +196,7 @@ func (c Contents) revisions(now time.Time) []Revision {
 	for _, p := range c.Pods {
 		if pod.IsControlledBy(p, c.Owner) {
 			r := get(pod.RevisionHash(p))
-			r.Pods = append(r.Pods, newPod(p, c.MinReadySeconds, now))
+			r.Pods = append(r.Pods, NewPod(p, c.MinReadySeconds, now))
 		}
 	}
 	for _, object := range c.Revisions {
@@ -190,11 +213,6 @@ func (c Contents) revisions(now time.Time) []Revision {
 	all := make([]Revision, 0, len(byHash))
 	for _, r := range byHash {
 		slices.SortFunc(r.Pods, c.Order)
-		for _, p := range r.Pods {
-			if p.available {
-				r.Available++
-			}
-		}
 		all = append(all, *r)
 	}
 	slices.SortFunc(all, func(a, b Revision) int {

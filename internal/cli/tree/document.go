@@ -33,6 +33,8 @@ const (
 type Span struct {
 	Text string
 	Tone Tone
+	// Icon stands before the text of a cell. In other places it is left out.
+	Icon Mark
 }
 
 // Fact is one line below the head: a name and what is known under it.

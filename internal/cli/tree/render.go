@@ -209,12 +209,15 @@ func (p printer) cell(r row, c int) string {
 	if c >= len(r.cells) {
 		return ""
 	}
-	text := Clean(r.cells[c].Text)
+	text := p.text(r.cells[c])
 	if c == 0 {
 		return r.prefix + p.icon(r.mark) + text
 	}
 	return text
 }
+
+// text is what a cell shows.
+func (p printer) text(cell Span) string { return p.icon(cell.Icon) + Clean(cell.Text) }
 
 func (p printer) icon(mark Mark) string {
 	if mark == None {
@@ -273,7 +276,7 @@ func (p printer) row(r row, shown []int, widths []int) string {
 		if c == 0 {
 			room -= Width(r.prefix) + Width(p.icon(r.mark))
 		}
-		spans = append(spans, Span{Text: fit(Clean(cell.Text), room, last), Tone: cell.Tone})
+		spans = append(spans, Span{Text: fit(p.text(cell), room, last), Tone: cell.Tone})
 	}
 	return p.line(spans)
 }

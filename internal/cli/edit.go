@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+)
+
+// edit is one call of a command that changes one object.
+type edit struct {
+	*getSets
+	dryRun bool
+}
+
+// newEdit makes such a command. Without a kind in front, a name is that of a CafeDeployment.
+func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.Command, kinds []shownKind, run func(context.Context, *edit) error) *cobra.Command {
+	dryRun := false
+	cmd.Args = cobra.RangeArgs(1, 2)
+	if len(kinds) == 1 {
+		cmd.Args = cobra.ExactArgs(1)
+	}
+	cmd.ValidArgsFunction = func(asked *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return (&getSets{kind: cafeKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}).complete(asked, args, begun)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kind, name, err := target(kinds, args)
+		if err != nil {
+			return err
+		}
+		e := &edit{getSets: &getSets{kind: kind, name: name, env: env, flags: flags}, dryRun: dryRun}
+		if err := e.connect(); err != nil {
+			return err
+		}
+		return e.refused(run(cmd.Context(), e))
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "have the API server check everything, and change nothing")
+	return cmd
+}
+
+// target reads NAME, KIND/NAME or KIND NAME.
+func target(kinds []shownKind, args []string) (shownKind, string, error) {
+	kind, name, found := "", args[0], false
+	if len(args) == 2 {
+		kind, name, found = args[0], args[1], true
+	} else if before, after, cut := strings.Cut(args[0], "/"); cut {
+		kind, name, found = before, after, true
+	}
+	if name == "" {
+		return shownKind{}, "", fmt.Errorf("%s names no object", strings.Join(args, " "))
+	}
+	if !found {
+		return cafeKind(), name, nil
+	}
+	var known []string
+	for _, k := range kinds {
+		if kind == k.command || kind == k.plural || kind == k.resource() || slices.Contains(k.short, kind) {
+			return k, name, nil
+		}
+		known = append(known, k.command)
+	}
+	return shownKind{}, "", fmt.Errorf("%q is no kind that this command knows, only: %s", kind, strings.Join(known, ", "))
+}
+
+// refused explains why the object could not be read or changed.
+func (e *edit) refused(err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%w\n%s needs get and patch of %s", err, e.env.Program, e.kind.resource())
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("%s %s has just been changed by somebody else; look again, and repeat the command: %w", e.kind.Name(), e.key(), err)
+	}
+	return e.explain(err)
+}
+
+// read reads the object as it stands, with fields that this program does not know.
+func (e *edit) read(ctx context.Context) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(e.kind.GroupVersionKind())
+	if err := e.client.Get(ctx, e.key(), o); err != nil {
+		return nil, err
+	}
+	if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == cafev1alpha1.CafeDeploymentKind {
+		return nil, fmt.Errorf("%s %s is kept by CafeDeployment %s, which would write over the change: name the CafeDeployment", e.kind.Name(), e.key(), owner.Name)
+	}
+	return o, nil
+}
+
+// write writes the change, and says what was done.
+func (e *edit) write(ctx context.Context, before, after *unstructured.Unstructured, told string) error {
+	if err := apply.Edit(ctx, e.client, before, after, e.dryRun); err != nil {
+		return err
+	}
+	return e.tell(told)
+}
+
+// tell says something about the object.
+func (e *edit) tell(what string) error {
+	if e.dryRun {
+		what += " (dry run: nothing was changed)"
+	}
+	_, err := fmt.Fprintf(e.env.Streams.Out, "%s %s: %s\n", e.kind.Name(), e.key(), what)
+	return err
+}
