@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/localcluster/images/whoami"
 )
 
 var _ = describeReal("a change in place", func() {
@@ -85,8 +87,10 @@ func resizeWithoutRestart(kind realKind) {
 	settleReal(set)
 
 	after := podsOf(set)[0]
+	// A pod that is resized serves on, so its set is settled while the kubelet is still at it.
+	Eventually(func() whoami.Limits { return whoIs(after, appContainer).Limits }).WithTimeout(30 * time.Second).Should(
+		And(HaveField("Memory", "100663296"), HaveField("CPUQuota", "60000")))
 	now := whoIs(after, appContainer)
-	Expect(now.Limits).To(And(HaveField("Memory", "100663296"), HaveField("CPUQuota", "60000")))
 	Expect(after.UID).To(Equal(before.UID), "the pod's UID")
 	Expect(now.Started).To(BeTemporally("==", then.Started), "the start of the process")
 	Expect(containerOf(after, appContainer).RestartCount).To(BeZero(), "restarts of the container")

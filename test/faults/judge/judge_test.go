@@ -380,6 +380,16 @@ func TestCheck(t *testing.T) {
 			s.ready("db-0", "db-1")
 			s.statefulSet(1, "v1")
 		}, options: func(o *Options) { o.Finished = true }, want: []Invariant{Finished, Finished}},
+		"the answer to a drain is lost": {tell: func(s *story) {
+			s.cloneSet(1, "v2")
+			s.ready("web-a")
+			drainedPod := s.pods["web-a"].DeepCopy()
+			drained(drainedPod)
+			unready(drainedPod)
+			drainedPod.ResourceVersion = s.version()
+			s.pods["web-a"] = drainedPod // nothing was written down of it
+			s.pod(us, "web-a", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "v2" })
+		}},
 		"a pod is changed too often": {tell: func(s *story) {
 			s.cloneSet(1, "v1")
 			s.ready("web-a")

@@ -226,7 +226,9 @@ func (c *court) changes(e *entry, s *set, before *corev1.Pod) {
 	}
 	received := e.write.Received
 	if imagesOf(&before.Spec) != imagesOf(&e.pod.Spec) {
-		if hasGate(before) && audit.Available(before, 0, received) {
+		// This write leaves the status alone, so its answer tells in which state the pod was. What was written down before may
+		// lack a write whose answer was lost, as that of a manager that was killed.
+		if hasGate(before) && audit.Available(e.pod, 0, received) {
 			c.find(e, InPlace, e.pod.Name, "its containers change while it is in service")
 		}
 		c.makesNew(e, s, before)
