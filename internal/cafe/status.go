@@ -47,11 +47,7 @@ func (r *Reconciler) report(ctx context.Context, d *cafev1alpha1.CafeDeployment,
 		return err
 	}
 	for _, n := range next.News {
-		kind := corev1.EventTypeNormal
-		if n.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Events.Eventf(d, nil, kind, n.Reason, "Plan", "%s", apply.Cut(n.Note, apply.NoteLimit))
+		r.Events.Eventf(d, nil, corev1.EventTypeNormal, n.Reason, "Plan", "%s", apply.Cut(n.Note, apply.NoteLimit))
 	}
 	conditions.TellTrouble(r.Events, d, d.Status.Conditions, status.Conditions, cafev1alpha1.ConditionStalled)
 	return nil

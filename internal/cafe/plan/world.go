@@ -83,10 +83,9 @@ type Plan struct {
 	News []News
 }
 
-// News is an event about the deployment.
+// News is an event about the deployment, of type Normal.
 type News struct {
 	Reason, Note string
-	Warning      bool
 }
 
 // Ask is what a pod set is asked for, with the reason in one sentence.
