@@ -14,6 +14,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cloneset/plan"
+	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -62,11 +63,11 @@ func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now ti
 	}
 	for _, m := range next.Members {
 		status.Replicas++
-		status.ReadyReplicas += one(m.Ready)
-		status.AvailableReplicas += one(m.Available)
-		status.UpdatedReplicas += one(m.Updated)
-		status.UpdatedReadyReplicas += one(m.Updated && m.Ready)
-		status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
+		status.ReadyReplicas += report.One(m.Ready)
+		status.AvailableReplicas += report.One(m.Available)
+		status.UpdatedReplicas += report.One(m.Updated)
+		status.UpdatedReadyReplicas += report.One(m.Updated && m.Ready)
+		status.UpdatedAvailableReplicas += report.One(m.Updated && m.Available)
 	}
 	if next.Invalid == nil {
 		wanted := int32(next.Limits.Replicas)
@@ -77,13 +78,6 @@ func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now ti
 	}
 	status.Conditions = conditionsOf(world.Set, next, status, outcomes, now)
 	return status
-}
-
-func one(counts bool) int32 {
-	if counts {
-		return 1
-	}
-	return 0
 }
 
 // tellOfTrouble records an event when a condition begins to tell of trouble, not each time it is seen.

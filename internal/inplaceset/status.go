@@ -13,6 +13,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/inplaceset/plan"
+	"slipway.dev/slipway/internal/report"
 )
 
 // report writes the status when anything in it has changed, and then tells people by events what was done.
@@ -47,22 +48,15 @@ func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now ti
 	}
 	for _, m := range next.Members {
 		status.Replicas++
-		status.ReadyReplicas += one(m.Ready)
-		status.AvailableReplicas += one(m.Available)
-		status.UpdatedReplicas += one(m.Updated)
-		status.UpdatedReadyReplicas += one(m.Updated && m.Ready)
-		status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
+		status.ReadyReplicas += report.One(m.Ready)
+		status.AvailableReplicas += report.One(m.Available)
+		status.UpdatedReplicas += report.One(m.Updated)
+		status.UpdatedReadyReplicas += report.One(m.Updated && m.Ready)
+		status.UpdatedAvailableReplicas += report.One(m.Updated && m.Available)
 	}
 	if wanted := int32(next.Limits.Replicas); next.Invalid == nil && status.UpdatedReplicas == wanted && status.Replicas == wanted {
 		status.CurrentRevision = status.UpdateRevision
 	}
 	status.Conditions = conditionsOf(world, next, status, outcomes, now)
 	return status
-}
-
-func one(counts bool) int32 {
-	if counts {
-		return 1
-	}
-	return 0
 }

@@ -27,6 +27,14 @@ func Shortened(list []string, separator string) string {
 // Pods is a number of pods in words.
 func Pods(n int32) string { return step.Counted(int(n), "pod", "pods") }
 
+// One is what something adds to a counter of a status that it counts for, or not.
+func One(counts bool) int32 {
+	if counts {
+		return 1
+	}
+	return 0
+}
+
 // Waiting names a pod that is not available, and says what it waits for.
 func Waiting(m member.Member) string {
 	why := cmp.Or(pod.WaitingFor(m.Pod), m.Progress.Waiting, "ready, and not yet for minReadySeconds")

@@ -123,19 +123,12 @@ func statusOf(world plan.World, next plan.Plan, outcomes []apply.Outcome, now ti
 func count(status *kruisev1beta1.StatefulSetStatus, m *plan.Member) {
 	stays := !pod.IsTerminating(m.Pod)
 	status.Replicas++
-	status.ReadyReplicas += one(m.Ready)
-	status.AvailableReplicas += one(m.Available)
-	status.CurrentReplicas += one(stays && pod.HasRevision(m.Pod, status.CurrentRevision))
-	status.UpdatedReplicas += one(stays && m.Updated)
-	status.UpdatedReadyReplicas += one(m.Updated && m.Ready)
-	status.UpdatedAvailableReplicas += one(m.Updated && m.Available)
-}
-
-func one(counts bool) int32 {
-	if counts {
-		return 1
-	}
-	return 0
+	status.ReadyReplicas += report.One(m.Ready)
+	status.AvailableReplicas += report.One(m.Available)
+	status.CurrentReplicas += report.One(stays && pod.HasRevision(m.Pod, status.CurrentRevision))
+	status.UpdatedReplicas += report.One(stays && m.Updated)
+	status.UpdatedReadyReplicas += report.One(m.Updated && m.Ready)
+	status.UpdatedAvailableReplicas += report.One(m.Updated && m.Available)
 }
 
 // promoted tells whether the update revision has reached all pods that are wanted, and there are no others.
