@@ -18,6 +18,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/cli/sets"
+	"slipway.dev/slipway/internal/inplaceset/plan"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/traffic"
 )
@@ -69,7 +70,7 @@ func newView(set *cafev1alpha1.InPlaceSet, now time.Time) sets.View {
 	if update.Paused {
 		v.Halt = "paused"
 	}
-	v.Limits, v.LimitsErr = limits(set)
+	v.Limits, v.LimitsErr = plan.LimitsOf(&set.Spec)
 	v.Strategy = strategy(set, v.Limits, v.LimitsErr)
 	if unit := unitOf(set); unit != "" {
 		v.Facts = append(v.Facts, sets.Fact{Name: "unit", Text: unit})
@@ -82,13 +83,6 @@ func newView(set *cafev1alpha1.InPlaceSet, now time.Time) sets.View {
 		v.Facts = append(v.Facts, sets.Fact{Name: "traffic", Text: strings.Join(components, ", ")})
 	}
 	return v
-}
-
-func limits(set *cafev1alpha1.InPlaceSet) (budget.Limits, error) {
-	replicas, update := int(ptr.Deref(set.Spec.Replicas, 1)), set.Spec.Strategy
-	partition, wrongPartition := budget.Partition(update.Partition, replicas, "spec.strategy.partition")
-	unavailable, wrongUnavailable := budget.Resolve(allowed(set), replicas, budget.Down, "spec.strategy.maxUnavailable")
-	return budget.Limits{Replicas: replicas, Partition: partition, Unavailable: max(unavailable, 1)}, errors.Join(wrongPartition, wrongUnavailable)
 }
 
 func allowed(set *cafev1alpha1.InPlaceSet) *intstr.IntOrString {

@@ -102,12 +102,13 @@ func (p *pass) read() error {
 	if p.world.Live.Err != nil {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)
 	}
-	limits, wrongLimits := limitsOf(&set.Spec)
+	limits, wrongLimits := LimitsOf(&set.Spec)
 	p.plan.Limits = limits
 	return errors.Join(wrongLimits, wrongComponents)
 }
 
-func limitsOf(spec *cafev1alpha1.InPlaceSetSpec) (budget.Limits, error) {
+// LimitsOf resolves the numbers of a spec. Its errors name the fields that cannot be read.
+func LimitsOf(spec *cafev1alpha1.InPlaceSetSpec) (budget.Limits, error) {
 	replicas := int(ptr.Deref(spec.Replicas, 1))
 	partition, wrongPartition := budget.Partition(spec.Strategy.Partition, replicas, "spec.strategy.partition")
 	allowed := cmp.Or(spec.Strategy.MaxUnavailable, ptr.To(intstr.FromString(cafev1alpha1.DefaultInPlaceSetMaxUnavailable)))
