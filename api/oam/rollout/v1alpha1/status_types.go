@@ -157,7 +157,7 @@ const (
 
 // WaitingFor is what a rollout waits for.
 //
-// +kubebuilder:validation:Enum="";Workload;Pods;Webhook;Metric;Partition;Pause;Person
+// +kubebuilder:validation:Enum="";Workload;Pods;Interval;Webhook;Metric;Partition;Pause;Person
 type WaitingFor string
 
 const (
@@ -165,6 +165,8 @@ const (
 	WaitingForWorkload WaitingFor = "Workload"
 	// WaitingForPods waits for pods to be updated, available or gone.
 	WaitingForPods WaitingFor = "Pods"
+	// WaitingForInterval waits until the next pod of a batch with an instanceInterval may begin.
+	WaitingForInterval WaitingFor = "Interval"
 	// WaitingForWebhook waits for the answer of a webhook.
 	WaitingForWebhook WaitingFor = "Webhook"
 	// WaitingForMetric waits for the next sample.
@@ -207,6 +209,10 @@ type RunningRollout struct {
 	// TargetSize is the targetSize of the plan.
 	// +optional
 	TargetSize *int32 `json:"targetSize,omitempty"`
+
+	// Total is how many pods the batches divide, as it was when the rollout began.
+	// +optional
+	Total int32 `json:"total,omitempty"`
 
 	// RolloutBatches are all batches, each with what it takes and how many may be unavailable; a rollout that has numBatches
 	// only has them written out.
