@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -115,7 +116,13 @@ func waitForWorkload(why string) verdict {
 }
 
 // initialize marks the rollout, calls the first webhooks and claims the workloads.
+//
+// What the rollout is about to hold is in the stored status before it holds anything: it must find its workloads again when
+// the spec names others, or when the object is deleted.
 func (m *machine) initialize() verdict {
+	if m.Rollout.Status.Running == nil || m.Rollout.Status.Run != m.status.Run {
+		return verdict{why: m.status.Message, again: time.Millisecond}
+	}
 	if !m.Rollout.Finalizer {
 		return verdict{why: "begins", actions: []Action{Enter{Because("the workloads have to be let go before the rollout goes")}}}
 	}

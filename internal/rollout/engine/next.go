@@ -72,7 +72,7 @@ func (m *machine) turns() bool {
 func (m *machine) adopt() {
 	state := StateOf(&m.status)
 	switch {
-	case m.status.Running != nil || m.status.Run > 0:
+	case m.status.ObservedGeneration > 0: // ours: others do not write it
 	case state.Rolling.IsFinal():
 		m.status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: m.Rollout.Target, SourceRef: m.Rollout.Source, TargetSize: m.Rollout.Plan.TargetSize}
 	case state != None:
