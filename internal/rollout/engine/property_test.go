@@ -126,6 +126,9 @@ func (c *cluster) judge(t *rapid.T, p Plan) {
 				c.fatal(t, "the %s is asked for %d pods", a.On, a.To)
 			}
 		case Hold:
+			if c.world.Rollout.Status.Running == nil {
+				c.fatal(t, "the %s is held, and the stored status does not say so", a.On)
+			}
 			if w := c.side(a.On); w.Held {
 				c.fatal(t, "the %s is held already", a.On)
 			}
