@@ -125,3 +125,17 @@ type News struct {
 	// Bad news are warnings.
 	Bad bool
 }
+
+// SideOf is the workload that an action is about. Those of in-place kinds are about the target.
+func SideOf(a Action) Side {
+	switch a := a.(type) {
+	case Hold:
+		return a.On
+	case Resize:
+		return a.On
+	case Release:
+		return a.On
+	case Enter, Leave, Advance, BringBack, Invoke, Measure:
+	}
+	return Target
+}

@@ -102,3 +102,11 @@ type Sample struct {
 	// At is when it was taken.
 	At time.Time
 }
+
+// Looks are the workloads to look at: those that are held, or about to be, also when the spec names others by now.
+func (r *Rollout) Looks() (target rolloutv1alpha1.WorkloadReference, source *rolloutv1alpha1.WorkloadReference) {
+	if running := r.Status.Running; running != nil && !r.Status.RollingState.IsFinal() {
+		return running.TargetRef, running.SourceRef
+	}
+	return r.Target, r.Source
+}
