@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -49,7 +50,7 @@ func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 	}
 	o.by[side] = seen
 	if seen.Workload.Found {
-		return r.watches.of(seen.Object)
+		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}
 	return nil
 }
