@@ -41,7 +41,7 @@ func (r *Reconciler) act(ctx context.Context, trait *rolloutv1alpha1.RolloutTrai
 			r.Errands.call(trait, a)
 		case engine.Measure:
 			did.errands = append(did.errands, a.Key)
-			if err := r.Errands.sample(ctx, r.Live, trait, seen.world, a); err != nil {
+			if err := r.Errands.sample(ctx, r.Live, trait, a); err != nil {
 				errs = append(errs, err)
 			}
 		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:

@@ -18,6 +18,8 @@ import (
 type observed struct {
 	world engine.World
 	by    map[engine.Side]adapter.Seen
+	// again is when time alone changes what is seen; 0 when it does not.
+	again time.Duration
 }
 
 // observe builds the world that one decision depends on. It reads only. A rollout that has ended looks at nothing.
@@ -38,17 +40,24 @@ func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.Rollout
 		seen := o.by[engine.Source].Workload
 		o.world.Source = &seen
 	}
-	o.world.Calls, o.world.Samples = r.Errands.answers(owner(trait))
+	o.world.Calls, o.world.Samples = r.Errands.answers(owner(trait), now)
 	return o, nil
 }
 
 func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, o *observed, side engine.Side,
 	ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
-	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, holder(trait), now)
+	asked := adapter.Ask{
+		Scales: o.world.Rollout.Source == nil && trait.Spec.RolloutPlan.TargetSize != nil, Pair: o.world.Rollout.Source != nil,
+		Before: trait.Status.RollingState == rolloutv1alpha1.RolloutFailingState || trait.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
+	}
+	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, holder(trait), asked, now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
 	o.by[side] = seen
+	if o.again == 0 || seen.LookAgain != 0 && seen.LookAgain < o.again {
+		o.again = seen.LookAgain
+	}
 	if seen.Workload.Found {
 		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}

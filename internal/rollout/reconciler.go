@@ -87,7 +87,7 @@ func (r *Reconciler) pass(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, trait, seen, next)
 	reportErr := r.report(ctx, trait, next, did)
-	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain)
+	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.again)
 }
 
 // owner is the rollout as the one whose errands are run.
