@@ -35,6 +35,14 @@ func Hang() Behaviour {
 	return func(r *Receiver, _ http.ResponseWriter, request *http.Request) { r.hold(request, nil) }
 }
 
+// Leaving hangs, and closes left when the caller has gone.
+func Leaving(left chan<- struct{}) Behaviour {
+	return func(r *Receiver, w http.ResponseWriter, request *http.Request) {
+		Hang()(r, w, request)
+		close(left)
+	}
+}
+
 // Hold keeps the caller until something is closed, and then does something else.
 func Hold(until <-chan struct{}, then Behaviour) Behaviour {
 	return func(r *Receiver, w http.ResponseWriter, request *http.Request) {

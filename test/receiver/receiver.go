@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -73,6 +74,17 @@ func Start() (*Receiver, error) {
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: time.Minute}
 	go func() { _ = r.server.Serve(listener) }() // it ends when it is closed, and with nothing else to tell
 	return r, nil
+}
+
+// For starts a receiver that runs until the test ends.
+func For(t testing.TB) *Receiver {
+	t.Helper()
+	r, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
 }
 
 // Close ends the server and all deliveries that it holds.

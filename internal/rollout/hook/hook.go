@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -110,7 +109,7 @@ func try(ctx context.Context, client *outbound.Client, c Call) errand.Attempt[An
 	case err != nil:
 		return errand.Again[Answer]("it gives no answer: "+err.Error(), 0)
 	}
-	message := said(visit, answer)
+	message := visit.Words(answer.Trace, string(answer.Body))
 	switch {
 	case c.isExpected(answer.Status):
 		return errand.Done(Answer{Passed: true, Message: message})
@@ -133,18 +132,6 @@ func (c Call) isExpected(status int) bool {
 		return c.isListed(status)
 	}
 	return status >= 200 && status <= 299
-}
-
-// said is an answer in words.
-func said(visit outbound.Visit, a outbound.Answer) string {
-	words := strings.TrimSpace("it answers " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))
-	if a.Redirect != "" {
-		words += " (" + a.Redirect + ")"
-	}
-	if text := visit.Clean(string(a.Body)); text != "" {
-		words += ": " + text
-	}
-	return words
 }
 
 // escaped is a key as it can stand in a quoted string of a header. Different keys stay different.

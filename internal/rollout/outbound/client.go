@@ -121,6 +121,8 @@ type Visit struct {
 type Trace struct {
 	// Status of the last answer; 0 when there was none.
 	Status int
+	// Complete is whether it was read to its end.
+	Complete bool
 	// RetryAfter is how long the last answer asked to wait.
 	RetryAfter time.Duration
 	// Redirect says why a redirect was not followed; empty when there was none of these.

@@ -32,16 +32,6 @@ func newClient(t *testing.T, o Options) *Client {
 	return c
 }
 
-func newReceiver(t *testing.T) *receiver.Receiver {
-	t.Helper()
-	r, err := receiver.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Close)
-	return r
-}
-
 func visit(address string) Visit {
 	return Visit{Address: address, Timeout: time.Minute, MaxBody: 1 << 10}
 }
@@ -52,7 +42,7 @@ func get(t *testing.T, c *Client, v Visit) (Answer, error) {
 }
 
 func TestRedirects(t *testing.T) {
-	here, there := newReceiver(t), newReceiver(t)
+	here, there := receiver.For(t), receiver.For(t)
 	here.On("/elsewhere", receiver.Redirect(302, there.URL("/secret")))
 	here.On("/up", receiver.Redirect(302, strings.Replace(here.URL("/end"), "http:", "https:", 1)))
 	here.On("/1", receiver.Redirect(301, "/2"))
@@ -97,7 +87,7 @@ func TestRedirects(t *testing.T) {
 }
 
 func TestAddressesThatAreNotCalled(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver.For(t)
 	for name, tt := range map[string]struct {
 		allow         []string
 		address, want string
@@ -129,7 +119,7 @@ func TestAddressesThatAreNotCalled(t *testing.T) {
 }
 
 func TestFailuresAreToldInTheSameWordsEachTime(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver.For(t)
 	r.On("/lost", receiver.Lose())
 	r.On("/nowhere", receiver.Redirect(302, "http://%zz/?token=hunter22"))
 	closed, err := receiver.Start()
@@ -173,7 +163,7 @@ func (l listening) Now() time.Time {
 }
 
 func TestTimeouts(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver.For(t)
 	r.On("/hangs", receiver.Hang())
 	r.On("/stalls", receiver.Stall(202, "half"))
 	t.Run("a receiver that hangs gives no answer", func(t *testing.T) {
@@ -202,7 +192,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestOneServerThatHangsDelaysOnlyItsOwnCalls(t *testing.T) {
-	hangs, works := newReceiver(t), newReceiver(t)
+	hangs, works := receiver.For(t), receiver.For(t)
 	hangs.On("/", receiver.Hang())
 	c := newClient(t, Options{PerHost: 2})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -236,7 +226,7 @@ func TestOneServerThatHangsDelaysOnlyItsOwnCalls(t *testing.T) {
 }
 
 func TestBodiesAreReadUpToALimit(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver.For(t)
 	r.On("/long", receiver.Answer(200, strings.Repeat("x", 2000)))
 	answer, err := get(t, newClient(t, Options{}), visit(r.URL("/long")))
 	var long *http.MaxBytesError
@@ -249,7 +239,7 @@ func TestBodiesAreReadUpToALimit(t *testing.T) {
 }
 
 func TestWhatIsSent(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver.For(t)
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // nobody listens there
 	for name, tt := range map[string]struct {
 		address     string
@@ -282,7 +272,7 @@ func TestWhatIsSent(t *testing.T) {
 
 // A client for another server is of no use in a visit: its requests would be neither allowed nor bounded.
 func TestAVisitStaysWhereItIs(t *testing.T) {
-	here, there := newReceiver(t), newReceiver(t)
+	here, there := receiver.For(t), receiver.For(t)
 	c := newClient(t, Options{})
 	_, err := c.Visit(t.Context(), visit(here.URL("/")), func(ctx context.Context, client *http.Client) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, there.URL("/"), nil)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
@@ -65,6 +66,18 @@ func (v Visit) Clean(text string) string {
 		clean = append(clean[:MaxText-1], '…')
 	}
 	return string(clean)
+}
+
+// Words tell people of an answer: its status, why a redirect was not followed, and a Clean body.
+func (v Visit) Words(t Trace, body string) string {
+	words := strings.TrimSpace("it answers " + strconv.Itoa(t.Status) + " " + http.StatusText(t.Status))
+	if t.Redirect != "" {
+		words += " (" + t.Redirect + ")"
+	}
+	if body = v.Clean(body); body != "" {
+		words += ": " + body
+	}
+	return words
 }
 
 // secrets are the texts that nobody may be shown, the longest first.

@@ -4,6 +4,7 @@ package outbound
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -32,8 +33,23 @@ func (t *trip) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	t.trace.Status = response.StatusCode
 	t.trace.RetryAfter = retryAfter(response.Header.Get("Retry-After"), t.client.clock.Now())
-	response.Body = http.MaxBytesReader(nil, response.Body, t.visit.MaxBody)
+	t.trace.Complete = response.Body == http.NoBody
+	response.Body = &watchedBody{ReadCloser: http.MaxBytesReader(nil, response.Body, t.visit.MaxBody), complete: &t.trace.Complete}
 	return response, nil
+}
+
+// watchedBody notes when it was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+	complete *bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF { //nolint:errorlint // a reader ends with this very value
+		*b.complete = true
+	}
+	return n, err
 }
 
 // redirect decides whether a redirect is followed. If not, it is the answer.
