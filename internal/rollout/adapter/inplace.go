@@ -73,11 +73,16 @@ type byNumber struct{}
 func (byNumber) reads() reads { return reads{} }
 
 func (byNumber) keep(s *Seen, o *unstructured.Unstructured, n int, _ string) {
-	s.Kind.places().partition.set(o, int64(max(s.Workload.Replicas-n, 0)))
+	setPartition(s, o, s.Workload.Replicas-n)
 }
 
-func (byNumber) open(s *Seen, o *unstructured.Unstructured) {
-	s.Kind.places().partition.set(o, int64(0))
+func (byNumber) open(s *Seen, o *unstructured.Unstructured) { setPartition(s, o, 0) }
+
+// setPartition leaves n pods on older versions; nothing is done to what has no partition.
+func setPartition(s *Seen, o *unstructured.Unstructured, n int) {
+	if where := s.Kind.places().partition; len(where) > 0 {
+		where.set(o, int64(max(n, 0)))
+	}
 }
 
 func (byNumber) take(*Seen, int, step.Because) []step.Step { return nil }
