@@ -22,7 +22,7 @@ spec:
     type: prometheus
     address: http://prometheus.monitoring:9090
     secretRef: {name: prometheus}
-  query: sum(rate(errors{app={{ .Target }}}[{{ .Interval }}]))
+  query: sum(rate(errors{app={{ .Target }}}[1m]))
 `
 
 var invalidMetricTemplates = map[string]invalidCase{

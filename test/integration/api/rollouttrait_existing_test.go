@@ -3,13 +3,20 @@
 package api_test
 
 import (
+	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 var olderRolloutTraits = map[string]olderMistake{
@@ -149,4 +156,44 @@ func TestTheStatusOfARolloutIsItsOwn(t *testing.T) {
 		}
 		checkCauses(t, err, "status."+state, "supported values")
 	}
+}
+
+// TestTheServerKeepsEveryFieldOfARollout sends the files of the wire format, which have every field, and reads them back.
+func TestTheServerKeepsEveryFieldOfARollout(t *testing.T) {
+	root, err := plane.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"rollouttrait.yaml", "metrictemplate.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, "api/oam/rollout/v1alpha1/testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := manifest(t, string(text))
+			sent.SetNamespace(newNamespace(t))
+			read := sent.DeepCopy()
+			if err := untyped.Create(t.Context(), read, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+				t.Fatalf("creating: %v", err)
+			}
+			if status, has := at(t, sent, "status").(object); has {
+				report(t, read, status)
+			}
+			for _, part := range []string{"spec", "status"} {
+				// Numbers of a file are floats, and those of a server are not: both are compared as text.
+				if diff := cmp.Diff(indented(t, at(t, sent, part)), indented(t, at(t, read, part))); diff != "" {
+					t.Errorf("%s (-sent +read):\n%s", part, diff)
+				}
+			}
+		})
+	}
+}
+
+func indented(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatalf("writing: %v", err)
+	}
+	return string(text)
 }

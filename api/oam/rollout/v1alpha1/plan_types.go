@@ -42,8 +42,8 @@ type RolloutPlan struct {
 	// +optional
 	RolloutBatches []RolloutBatch `json:"rolloutBatches,omitempty"`
 
-	// BatchPartition is the number, from 0, of the last batch that may be rolled; the rollout then waits. Minimum 0.
-	// Absent means all.
+	// BatchPartition is the number, from 0, of the last batch that may be rolled; the rollout then waits. While it is in
+	// progress, this may only grow or be removed. Minimum 0. Absent means all.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647
 	// +optional

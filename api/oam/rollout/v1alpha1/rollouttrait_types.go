@@ -52,7 +52,9 @@ type RolloutTraitSpec struct {
 	// +optional
 	SourceRef []WorkloadReference `json:"sourceRef,omitempty"`
 
-	// RolloutPlan says in which steps.
+	// RolloutPlan says in which steps. While the rollout is in progress, only these may change: batchPartition, batches after
+	// it, webhooks, metrics, paused, revertOnDelete, progressDeadlineSeconds, failurePolicy, and the targetSize of a scale.
+	// With another target, source or size of a scale, and once the rollout has ended, all may change.
 	RolloutPlan RolloutPlan `json:"rolloutPlan"`
 }
 
