@@ -173,7 +173,7 @@ func TestDiscoveryShowsTheKindsOfARollout(t *testing.T) {
 const reportedRollout = `{"status":{"observedGeneration":1,"rolloutOriginalSize":10,"rolloutTargetSize":10,"targetGeneration":"abc","rollingState":"rollingInBatches",` +
 	`"batchRollingState":"batchVerifying","currentBatch":1,"upgradedReplicas":3,"upgradedReadyReplicas":2,"message":"waits","waitingFor":"Pods","run":1,` +
 	`"running":{"mode":"TwoObjects","targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-v2"},"rolloutBatches":[{"replicas":1},{"replicas":"20%"},{}]},` +
-	`"conditions":[{"type":"Paused","status":"False"}],"hooks":[{"key":"k","name":"gate","passed":true}],"metrics":[{"name":"errors","value":"0.001"}]}}`
+	`"conditions":[{"type":"Paused","status":"False","reason":"NotAsked","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}],"hooks":[{"key":"k","name":"gate","passed":true}],"metrics":[{"name":"errors","value":"0.001"}]}}`
 
 func TestListsShowTheColumnsOfRolloutTraits(t *testing.T) {
 	trait := named(t, soundRolloutTrait, newNamespace(t), "columns")
