@@ -82,4 +82,3 @@ func rolloutOf(trait *rolloutv1alpha1.RolloutTrait) engine.Rollout {
 	}
 	return rollout
 }
-
