@@ -333,7 +333,9 @@ func TestErrandsWaitForTheStart(t *testing.T) {
 		o.listen()
 		o.wantsWoken("what was answered before the controller started", "web")
 		cancel()
-		<-o.stopped
+		if err := <-o.stopped; err != nil {
+			t.Errorf("the desk ended with %v", err)
+		}
 		o.queue.ShutDown()
 		synctest.Wait()
 		if tries != 1 {
