@@ -78,8 +78,9 @@ prometheus-package: ## Unpack the Prometheus of the tests (Debian) into bin/; el
 	@hack/prometheus-package.sh
 
 .PHONY: generate
-generate: ## Write deepcopy functions, CRDs, RBAC and config/install.yaml anew
+generate: ## Write deepcopy functions, CRDs, RBAC, config/install.yaml and the drawing of states anew
 	hack/generate.sh
+	hack/states.sh
 	$(TOOL) controller-gen rbac:roleName=slipway-manager paths="{./cmd/slipway-manager,./internal/...}" output:rbac:dir=config/rbac
 	hack/install.sh
 

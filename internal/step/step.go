@@ -236,8 +236,8 @@ type CreateSet struct {
 // Subject returns the name of the set.
 func (s CreateSet) Subject() string { return s.Set.GetName() }
 
-// ChangeSet changes a pod set from what was looked at to what it shall be, and names only what differs. It fails with a
-// conflict when the set is no longer as it was.
+// ChangeSet changes a pod set, or another workload, from what was looked at to what it shall be, and names only what differs.
+// It fails with a conflict when the object is no longer as it was.
 type ChangeSet struct {
 	Because
 	Before, After Object
@@ -263,6 +263,15 @@ type Annotate struct {
 	Annotations map[string]*string
 	// Event is the reason of the event that people see; none when empty.
 	Event string
+}
+
+// SetFinalizers gives the object that is looked after these finalizers, and no others.
+type SetFinalizers struct {
+	Because
+	Target
+	// Object is any object of its kind.
+	Object     Object
+	Finalizers []string
 }
 
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value

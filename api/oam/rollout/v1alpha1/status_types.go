@@ -3,7 +3,6 @@
 package v1alpha1
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -14,7 +13,7 @@ type RolloutStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
-	Conditions []Condition `json:"conditions,omitempty"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// ObservedGeneration is the metadata.generation that this status speaks of.
 	// +optional
@@ -158,7 +157,7 @@ const (
 
 // WaitingFor is what a rollout waits for.
 //
-// +kubebuilder:validation:Enum="";Workload;Pods;Webhook;Metric;Partition;Pause;Person
+// +kubebuilder:validation:Enum="";Workload;Pods;Interval;Webhook;Metric;Partition;Pause;Person
 type WaitingFor string
 
 const (
@@ -166,6 +165,8 @@ const (
 	WaitingForWorkload WaitingFor = "Workload"
 	// WaitingForPods waits for pods to be updated, available or gone.
 	WaitingForPods WaitingFor = "Pods"
+	// WaitingForInterval waits until the next pod of a batch with an instanceInterval may begin.
+	WaitingForInterval WaitingFor = "Interval"
 	// WaitingForWebhook waits for the answer of a webhook.
 	WaitingForWebhook WaitingFor = "Webhook"
 	// WaitingForMetric waits for the next sample.
@@ -208,6 +209,10 @@ type RunningRollout struct {
 	// TargetSize is the targetSize of the plan.
 	// +optional
 	TargetSize *int32 `json:"targetSize,omitempty"`
+
+	// Total is how many pods the batches divide, as it was when the rollout began.
+	// +optional
+	Total int32 `json:"total,omitempty"`
 
 	// RolloutBatches are all batches, each with what it takes and how many may be unavailable; a rollout that has numBatches
 	// only has them written out.
@@ -300,72 +305,44 @@ type MetricStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ConditionType is the type of a condition of a rollout.
-type ConditionType string
-
 // Conditions of a rollout. Those that speak of one state are True when it was left well, Unknown while the rollout is in it,
 // and False when it failed there.
 const (
 	// ConditionLocated speaks of locatingTargetApp.
-	ConditionLocated ConditionType = "TargetLocated"
+	ConditionLocated = "TargetLocated"
 	// ConditionVerified speaks of verifyingSpec.
-	ConditionVerified ConditionType = "SpecVerified"
+	ConditionVerified = "SpecVerified"
 	// ConditionInitialized speaks of initializing.
-	ConditionInitialized ConditionType = "Initialized"
+	ConditionInitialized = "Initialized"
 	// ConditionBatchInitialized speaks of batchInitializing of the current batch.
-	ConditionBatchInitialized ConditionType = "BatchInitialized"
+	ConditionBatchInitialized = "BatchInitialized"
 	// ConditionBatchRolled speaks of batchInRolling of the current batch.
-	ConditionBatchRolled ConditionType = "BatchRolled"
+	ConditionBatchRolled = "BatchRolled"
 	// ConditionBatchVerified speaks of batchVerifying and batchVerifyFailed of the current batch.
-	ConditionBatchVerified ConditionType = "BatchVerified"
+	ConditionBatchVerified = "BatchVerified"
 	// ConditionBatchFinalized speaks of batchFinalizing of the current batch.
-	ConditionBatchFinalized ConditionType = "BatchFinalized"
+	ConditionBatchFinalized = "BatchFinalized"
 	// ConditionBatchReady speaks of batchReady of the current batch.
-	ConditionBatchReady ConditionType = "BatchReady"
+	ConditionBatchReady = "BatchReady"
 	// ConditionRolled speaks of rollingInBatches.
-	ConditionRolled ConditionType = "Rolled"
+	ConditionRolled = "Rolled"
 	// ConditionFinalised speaks of finalising.
-	ConditionFinalised ConditionType = "Finalised"
+	ConditionFinalised = "Finalised"
 	// ConditionSucceeded speaks of rolloutSucceed.
-	ConditionSucceeded ConditionType = "Succeeded"
+	ConditionSucceeded = "Succeeded"
 	// ConditionFailing speaks of rolloutFailing.
-	ConditionFailing ConditionType = "Failing"
+	ConditionFailing = "Failing"
 	// ConditionFailed speaks of rolloutFailed.
-	ConditionFailed ConditionType = "Failed"
+	ConditionFailed = "Failed"
 	// ConditionAbandoning speaks of rolloutAbandoning.
-	ConditionAbandoning ConditionType = "Abandoning"
+	ConditionAbandoning = "Abandoning"
 	// ConditionDeleting speaks of rolloutDeleting.
-	ConditionDeleting ConditionType = "Deleting"
+	ConditionDeleting = "Deleting"
 
 	// ConditionPaused is True while nothing new begins because a person has paused the rollout, and False otherwise.
-	ConditionPaused ConditionType = "Paused"
+	ConditionPaused = "Paused"
 	// ConditionReady is True when the rollout has succeeded.
-	ConditionReady ConditionType = "Ready"
+	ConditionReady = "Ready"
 	// ConditionStalled is True while nothing goes on without a person; the message names what to change.
-	ConditionStalled ConditionType = "Stalled"
+	ConditionStalled = "Stalled"
 )
-
-// Condition is one aspect of the state of a rollout.
-type Condition struct {
-	// Type of the condition; each type stands at most once in the list.
-	Type ConditionType `json:"type"`
-
-	// Status is True, False or Unknown.
-	Status corev1.ConditionStatus `json:"status"`
-
-	// ObservedGeneration is the metadata.generation that the condition was computed from.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// LastTransitionTime is when the status last changed.
-	// +optional
-	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty"`
-
-	// Reason is one word for programs.
-	// +optional
-	Reason string `json:"reason,omitempty"`
-
-	// Message is a sentence for people.
-	// +optional
-	Message string `json:"message,omitempty"`
-}
