@@ -5,6 +5,7 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +25,7 @@ import (
 
 // lateBy is when in its grace period a pod is reported ready again: so late that callers who come back would still be there
 // at the end of the period.
-const lateBy = (graceSeconds - 1) * time.Second
+const lateBy = (graceSeconds - 2) * time.Second
 
 // contradict does to each pod of the set what a kubelet does that has not seen yet that the pod left service: it writes
 // once, late in the grace period, that the pod is ready. The pod's own kubelet sets that right. It ends with the function
@@ -33,8 +35,6 @@ func contradict(set client.Object) (stop func()) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		defer GinkgoRecover()
-		ready := client.RawPatch(types.StrategicMergePatchType,
-			[]byte(`{"status":{"conditions":[{"type":"Ready","status":"True","reason":"","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`))
 		due := map[string]time.Time{} // by pod and update
 		for wait(ctx, time.After(lookEvery)) {
 			for _, pod := range podsOf(set) {
@@ -45,14 +45,27 @@ func contradict(set client.Object) (stop func()) {
 				at, seen := due[update]
 				if !seen {
 					due[update] = time.Now().Add(lateBy)
-				} else if !at.IsZero() && time.Now().After(at) {
+				} else if !at.IsZero() && time.Now().After(at) && saysReady(pod) {
 					due[update] = time.Time{}
-					Expect(cluster.Status().Patch(testCtx, pod, ready)).To(Succeed())
 				}
 			}
 		}
 	})
 	return func() { end(); done.Wait() }
+}
+
+// saysReady writes that the pod is ready, and tells whether it was still as it was seen: what is not in its grace period
+// any more is left alone.
+func saysReady(pod *corev1.Pod) bool {
+	GinkgoHelper()
+	err := cluster.Status().Patch(testCtx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, fmt.Appendf(nil,
+		`{"metadata":{"resourceVersion":%q},"status":{"conditions":[{"type":"Ready","status":"True","reason":"","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`,
+		pod.ResourceVersion)))
+	if apierrors.IsConflict(err) {
+		return false
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return true
 }
 
 // absence is what the audit log says of the changes of a set's containers.
