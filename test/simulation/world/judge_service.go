@@ -40,6 +40,7 @@ func (s *Scene) restarts(before *corev1.Pod) error {
 	if err != nil || !held {
 		return err
 	}
+	period = min(period, time.Duration(s.GraceSeconds)*time.Second) // a newer release may ask for less
 	if left, some := s.Judge.served[before.UID]; some && s.Now.Before(left.Add(period)) && s.Now.Before(began.Add(period+forbearance)) {
 		return fmt.Errorf("a container changes %s after its pod was last ready, in a grace period of %s", s.Now.Sub(left), period)
 	}
