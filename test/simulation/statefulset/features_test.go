@@ -63,7 +63,7 @@ func TestAllFeaturesAreExercised(t *testing.T) {
 		"a write has a fault: crash before":                    44,
 		"a write has a fault: failure":                         47,
 		"a write has a fault: lost answer":                     41,
-		"an unordered pod of the current revision is created":  8,
+		"an unordered pod of the current revision is created": 3,
 		"history is forgotten":                                 20,
 		"ordered: a broken pod is updated in place":            59,
 		"ordered: a broken pod makes room for its successor":   35,

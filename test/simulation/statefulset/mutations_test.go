@@ -159,7 +159,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"is created with labels"},
 		},
 		"freshness never waits": {
-			Broken, Hooks{Dependencies: func(d *statefulset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
+			world.Together, Hooks{Dependencies: func(d *statefulset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"is created before", "positions would be unavailable", "is scaled in before", "while others are not available", "scaleStrategy allows", "terminates", "is scaled in while"},
 		},
 		"a closed gate passes for a pod that is out of service": {
