@@ -87,7 +87,7 @@ func ask(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.Rollout
 		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
 	})
 	if err != nil {
-		return q, err.Error(), nil
+		return q, err.Error(), nil //nolint:nilerr // it is the answer: somebody has to look
 	}
 	if ref := q.Provider.SecretRef; ref != nil {
 		if q.Credentials, wrong, err = credentials(ctx, live, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}); err != nil || wrong != "" {

@@ -137,7 +137,6 @@ func (c *cluster) act(a Action) {
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:
 		w := c.side(a.On)
-		w.Others += w.Replicas - w.Replicas
 		w.Replicas, w.Seen = a.To, false
 	case BringBack:
 		w := &c.world.Target
