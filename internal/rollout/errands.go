@@ -29,22 +29,23 @@ type Errands struct {
 	Client *outbound.Client
 }
 
-// answers is what is known by now, by key.
-func (e *Errands) answers(owner errand.Owner, now time.Time) (map[string]engine.Call, map[string]engine.Sample) {
-	calls, samples := map[string]engine.Call{}, map[string]engine.Sample{}
+// answers fills in what is known by now, by key.
+func (e *Errands) answers(owner errand.Owner, w *engine.World, now time.Time) {
+	w.Calls, w.Samples, w.Asked = map[string]engine.Call{}, map[string]engine.Sample{}, map[string]string{}
 	for key, r := range e.Hooks.Reports(owner) {
 		call := engine.Call{Answered: r.State == errand.Answered, Passed: r.Answer.Passed, Attempts: r.Tries, Message: r.Said}
 		if call.Answered {
 			call.Message = r.Answer.Message
 		}
-		calls[key] = call
+		w.Calls[key] = call
 	}
 	for key, r := range e.Metrics.Reports(owner) {
 		if r.State == errand.Answered {
-			samples[key] = engine.Sample{Sample: r.Answer, At: now}
+			w.Samples[key] = engine.Sample{Sample: r.Answer, At: now}
+		} else {
+			w.Asked[key] = r.Said
 		}
 	}
-	return calls, samples
 }
 
 // call has a webhook called.

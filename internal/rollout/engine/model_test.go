@@ -24,6 +24,8 @@ type cluster struct {
 	hooks func(key string, attempt int) Call
 	// metric is the number that each sample gives.
 	metric float64
+	// silent is what came last of asking for metrics that never answer; empty when they do.
+	silent string
 
 	lines []string
 	gone  bool
@@ -164,6 +166,10 @@ func (c *cluster) act(a Action) {
 		call.Attempts = attempts
 		c.world.Calls[a.Key] = call
 	case Measure:
+		if c.silent != "" {
+			c.world.Asked = map[string]string{a.Key: c.silent}
+			return
+		}
 		c.world.Samples[a.Key] = Sample{measure.Sample{Kind: measure.Measured, Value: c.metric}, c.now}
 	}
 }
