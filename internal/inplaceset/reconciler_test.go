@@ -5,6 +5,7 @@ package inplaceset_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -208,6 +209,38 @@ func TestPodsStayInTheirUnit(t *testing.T) {
 	}
 	if r.set().Spec.Template.Spec.Affinity != nil {
 		t.Error("the template of the spec has changed")
+	}
+}
+
+// TestCountsAreToldOnceASecond: pods come and go faster than a status should be written. What turns a condition is told at once.
+func TestCountsAreToldOnceASecond(t *testing.T) {
+	r := enter(t, inCell(3))
+	r.settle()
+	for _, moment := range []struct {
+		says            string
+		ready           []corev1.ConditionStatus // of each pod
+		passes          time.Duration
+		told, available int32
+		wait            time.Duration
+	}{
+		{"the first pod that is down turns a condition", []corev1.ConditionStatus{"False", "True", "True"}, 0, 2, 2, 0},
+		{"the next one is only counted", []corev1.ConditionStatus{"False", "False", "True"}, 0, 2, 1, time.Second},
+		{"and still is, a moment later", []corev1.ConditionStatus{"False", "False", "True"}, 700 * time.Millisecond, 2, 1, 300 * time.Millisecond},
+		{"it is told in the end", []corev1.ConditionStatus{"False", "False", "True"}, 300 * time.Millisecond, 1, 1, 0},
+		{"that all are back turns the condition again", []corev1.ConditionStatus{"True", "True", "True"}, 0, 3, 3, 0},
+	} {
+		r.clock.SetTime(r.clock.Now().Add(moment.passes))
+		for i, p := range r.pods() {
+			r.must(r.server.Modify("node", api.Pods, client.ObjectKeyFromObject(p), api.Status, func(o client.Object) { r.run(o.(*corev1.Pod), moment.ready[i]) }))
+		}
+		result, err := r.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.set().Status.AvailableReplicas; got != moment.told || result.RequeueAfter != moment.wait {
+			t.Errorf("%s: %d available are told of %d, and it looks again in %s; want %d and %s",
+				moment.says, got, moment.available, result.RequeueAfter, moment.told, moment.wait)
+		}
 	}
 }
 
