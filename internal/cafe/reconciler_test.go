@@ -274,3 +274,20 @@ func TestARefusedViewIsLookedAtAgainAndIsNoError(t *testing.T) {
 	}
 	t.Error("no pass was refused")
 }
+
+// TestANameThatIsTakenIsPassedOver: who has the name of a pod set keeps it, and the unit gets its pods all the same.
+func TestANameThatIsTakenIsPassedOver(t *testing.T) {
+	theirs := &cafev1alpha1.InPlaceSet{ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: "web-a", UID: "theirs"}}
+	w := newWorld(t, deployment(cafev1alpha1.InPlaceSetPodSetType, 2, "A", "B"), theirs)
+	for range 4 { // the server says that the name is taken
+		_, _ = w.look()
+	}
+	w.settle()
+	names := map[string]bool{}
+	for _, set := range w.sets() {
+		names[set.GetName()] = metav1.IsControlledBy(set, w.deployment())
+	}
+	if diff := cmp.Diff(map[string]bool{"web-a": false, "web-a-0b933d81": true, "web-b": true}, names); diff != "" {
+		t.Errorf("pod sets, and whether they are ours (-want +got):\n%s", diff)
+	}
+}

@@ -223,3 +223,15 @@ func TestAVersionThatIsUsedIsNotForgotten(t *testing.T) {
 		}
 	}
 }
+
+func TestANameOfARevisionThatIsTakenIsCounted(t *testing.T) {
+	w := newCells(4, []string{"A"}, by(2))
+	world := w.world()
+	first := plan.Next(world, w.now)
+	name := first.Steps[0].Subject()
+	world.Taken = map[string]bool{name: true}
+	next := plan.Next(world, w.now)
+	if first.Status.CollisionCount != nil || ptr.Deref(next.Status.CollisionCount, 0) != 1 || next.Steps[0].Subject() == name {
+		t.Errorf("%s, count %v; where that is taken: %s, count %v", name, first.Status.CollisionCount, next.Steps[0].Subject(), next.Status.CollisionCount)
+	}
+}
