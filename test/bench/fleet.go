@@ -116,7 +116,7 @@ func (b *bench) fleetChange(ctx context.Context, r *row, f fleet, m *manager, c 
 	return b.checkGroups(r, f, append(before, after...), from)
 }
 
-// countGroups notes how many groups there were, and what their status cost.
+// countGroups notes how many groups there were, and what their status and their pods cost.
 func (b *bench) countGroups(ctx context.Context, r *row, f fleet) error {
 	list := &cafev1alpha1.CafeDeploymentList{}
 	if err := b.cluster.api.List(ctx, list, client.InNamespace(b.namespace)); err != nil {
@@ -133,9 +133,15 @@ func (b *bench) countGroups(ctx context.Context, r *row, f fleet) error {
 		}
 	}
 	r.set(groupsEach, float64(groups)/float64(f.size))
-	if r.Requests != nil && groups > 0 {
-		r.set(statusPerGroup, float64(r.Requests[byManager]["patch cafedeployments/status"].Requests)/float64(groups))
+	if r.Requests == nil || groups == 0 {
+		return nil
 	}
+	r.set(statusPerGroup, float64(r.Requests[byManager]["patch cafedeployments/status"].Requests)/float64(groups))
+	ofPods := 0
+	for _, what := range []string{"create pods", "patch pods", "patch pods/status", "delete pods"} {
+		ofPods += r.Requests[byManager][what].Requests
+	}
+	r.set(podsOwnWrites, float64(ofPods)/float64(r.Pods))
 	return nil
 }
 

@@ -64,7 +64,7 @@ func mostAtOnce(spans []span) int {
 	for _, s := range spans {
 		turns = append(turns, turn{s.from, 1}, turn{s.to, -1})
 	}
-	slices.SortFunc(turns, func(a, b turn) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.step, b.step)) })
+	slices.SortFunc(turns, func(a, b turn) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(b.step, a.step)) })
 	now, most := 0, 0
 	for _, t := range turns {
 		now += t.step

@@ -35,7 +35,7 @@ var (
 		{"reads", allReads, 0}, {"node writes", nodeWrites, 0}, {"pods kept", keptPods, 0}, {"load before", loadBefore, 1},
 	}
 	fleetColumns = append(slices.Clone(releaseColumns),
-		column{"groups", groupsEach, 0}, column{"at once", atOnce, 0}, column{"status writes/group", statusPerGroup, 1})
+		column{"pod writes/pod", podsOwnWrites, 2}, column{"groups", groupsEach, 0}, column{"at once", atOnce, 0}, column{"status writes/group", statusPerGroup, 1})
 	ceilingColumns = []column{
 		{"creates/s", createRate, 0}, {"status patches/s", statusRate, 0}, {"image patches/s", imageRate, 0}, {"deletes/s", deleteRate, 0},
 	}

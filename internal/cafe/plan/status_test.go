@@ -3,6 +3,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -233,5 +234,60 @@ func TestANameOfARevisionThatIsTakenIsCounted(t *testing.T) {
 	next := plan.Next(world, w.now)
 	if first.Status.CollisionCount != nil || ptr.Deref(next.Status.CollisionCount, 0) != 1 || next.Steps[0].Subject() == name {
 		t.Errorf("%s, count %v; where that is taken: %s, count %v", name, first.Status.CollisionCount, next.Steps[0].Subject(), next.Status.CollisionCount)
+	}
+}
+
+// A group on its way may make as many pods unavailable as it takes; a unit that has fewer lacks some.
+func TestUnitsThatLackPodsAreNamed(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		group     int32 // that is on its way, 0 for none
+		available int   // in A, which is to have 5
+		want      string
+	}{
+		"all are there":                         {0, 5, ""},
+		"one is down":                           {0, 4, "unit A has 4 of 5 pods available"},
+		"as many are down as the group takes":   {2, 3, ""},
+		"one more is":                           {2, 2, "unit A has 2 of 3 pods available"},
+		"another group takes another number":    {1, 4, ""},
+		"and so what is lacking is another one": {1, 3, "unit A has 3 of 4 pods available"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newCells(10, []string{"A", "B"}, beta(4))
+			w.settle(t)
+			if c.group > 0 {
+				w = inGroup(t, c.group)
+			}
+			world := w.world()
+			for i := range world.Units {
+				if s := &world.Units[i].Sets[0]; world.Units[i].Name == "A" {
+					s.Ready, s.Available, s.UpdatedAvailable = c.available, c.available, 0
+				}
+			}
+			if got := strings.Join(plan.Next(world, w.now).Lacks, "; "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Before a pod set has looked at its new template, its counts say nothing about it: with what they say, pods would be left out.
+func TestGroupsAreCutWhenPodSetsHaveLookedAtTheTemplate(t *testing.T) {
+	w := newCells(4, []string{"A", "B"}, by(2))
+	w.settle(t)
+	w.edit("releases v2", image("v2"))
+	for range 3 { // it is recorded, put in writing, and given to the pod sets
+		w.look(crash{asks: -1})
+	}
+	world := w.world()
+	for i := range world.Units {
+		s := &world.Units[i].Sets[0]
+		if s.Seen || s.Revision != w.d.Status.UpdateRevision {
+			t.Fatalf("%s: seen %v, with revision %s", s.Name, s.Seen, s.Revision)
+		}
+		s.Updated, s.UpdatedAvailable = s.Has, s.Available // of the template before
+	}
+	next := plan.Next(world, w.now)
+	if waits := strings.Join(next.Waits, "; "); len(next.Status.Groups) > 0 || waits != "unit A: pod set web-a has not looked at its new template yet" {
+		t.Errorf("groups %v, waits for %q", next.Status.Groups, waits)
 	}
 }
