@@ -368,7 +368,9 @@ func TestWhatCannotBeActedOnIsNotActedOn(t *testing.T) {
 		"a component with a blank":    {routed(2, "lb", "r pc"), `metadata.annotations[cafe.sofastack.io/traffic-components]: "r pc" is not allowed`},
 		"a partition that is a word":  {web(2).Partition("half"), `spec.strategy.partition: "half" is not allowed`},
 		"an allowance that is a word": {web(2).MaxUnavailable("some"), `spec.strategy.maxUnavailable: "some" is not allowed`},
-		"an empty selector":           {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector = &metav1.LabelSelector{} }), "spec.selector: must not be empty"},
+		"a selector that its own pods would not match": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector.MatchLabels["app"] = "other" }),
+			"spec.selector app=other does not match the labels of spec.template"},
+		"an empty selector": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector = &metav1.LabelSelector{} }), "spec.selector: must not be empty"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := plan.Next(sceneOf(c.set, v1).pod("a", 0).world, now)
