@@ -249,6 +249,8 @@ func TestUpdates(t *testing.T) {
 		"a pod that is unavailable already goes first and costs nothing": {
 			scene: sceneOf(web(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady),
 			want:  []string{"UpdateInPlace web-c", "UpdateInPlace web-a"}},
+		"it comes first beside a partition, too": {
+			scene: sceneOf(web(3).MaxUnavailable("3").Partition("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), want: []string{"UpdateInPlace web-c"}},
 		"nothing more while an updated pod is not available": {
 			scene: sceneOf(web(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), held: "use up the allowance"},
 		"the partition keeps pods": {
