@@ -53,6 +53,7 @@ func TestConditionsSayWhatIsWaitedFor(t *testing.T) {
 		"the spec is reached": {nil, nil, []want{
 			{"Ready", "True", "SpecReached", "4 pods available, 4 of them updated"},
 			{"TopologyValid", "True", "SplitAddsUp", "A 2, B 2"}, {"Progressing", "False", "Complete", ""}, {"Available", "True", "", ""},
+			{"WaitingForConfirm", "False", "NoGroupWaits", ""},
 		}},
 		"an impossible split": {
 			func(d *cafev1alpha1.CafeDeployment) {
