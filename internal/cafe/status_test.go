@@ -186,3 +186,24 @@ func TestCountsAreToldOnceASecond(t *testing.T) {
 		}
 	}
 }
+
+func TestAGroupOnItsWayIsTold(t *testing.T) {
+	w := newWorld(t, deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B"))
+	w.settle()
+	w.edit(image("v2"))
+	for range 8 {
+		if _, err := w.look(); err != nil {
+			t.Fatal(err)
+		}
+		if w.deployment().Status.CurrentGroup == 0 { // the pod sets take the template on, and nothing of the first group
+			w.play()
+		}
+		w.clock.SetTime(w.clock.Now().Add(time.Second))
+	}
+	const want = "group 1 of 2: unit A has 0 of 1 pod available on revision r2, unit B has 0 of 1 pod available on revision r2"
+	for _, c := range w.deployment().Status.Conditions {
+		if got := w.plain(c.Message); c.Type == cafev1alpha1.ConditionProgressing && (c.Status != "True" || strings.ReplaceAll(got, "web-r2", "r2") != want) {
+			t.Errorf("Progressing is %s: %q, want %q", c.Status, got, want)
+		}
+	}
+}
