@@ -40,12 +40,12 @@ func (cafeDeployment) name() string            { return cafev1alpha1.CafeDeploym
 func (cafeDeployment) controller() string      { return "cafedeployment" }
 func (cafeDeployment) list() client.ObjectList { return &cafev1alpha1.CafeDeploymentList{} }
 
-// way is how a new image reaches the pods: the built-in kinds replace them.
+// way is how a new image reaches the pods: these two kinds are asked to keep them, and the others replace them.
 func (c cafeDeployment) way() way {
-	if slices.Contains([]cafev1alpha1.PodSetType{cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType}, c.sets) {
-		return recreate
+	if slices.Contains([]cafev1alpha1.PodSetType{cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.CloneSetPodSetType}, c.sets) {
+		return inPlace
 	}
-	return inPlace
+	return recreate
 }
 
 func (c cafeDeployment) fresh(key client.ObjectKey, replicas int) client.Object {

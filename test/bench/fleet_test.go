@@ -154,7 +154,7 @@ func TestACafeDeploymentIsAskedForGroups(t *testing.T) {
 	if *d.Spec.Replicas != 0 {
 		t.Error("a scale to 0 leaves replicas")
 	}
-	for kind, want := range map[cafev1alpha1.PodSetType]way{"InPlaceSet": inPlace, "CloneSet": inPlace, "AdvancedStatefulSet": inPlace, "ReplicaSet": recreate, "StatefulSet": recreate} {
+	for kind, want := range map[cafev1alpha1.PodSetType]way{"InPlaceSet": inPlace, "CloneSet": inPlace, "AdvancedStatefulSet": recreate, "ReplicaSet": recreate, "StatefulSet": recreate} {
 		if got := (cafeDeployment{sets: kind}).way(); got != want {
 			t.Errorf("%ss reach their pods by %d, want %d", kind, got, want)
 		}

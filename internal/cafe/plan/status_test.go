@@ -291,3 +291,24 @@ func TestGroupsAreCutWhenPodSetsHaveLookedAtTheTemplate(t *testing.T) {
 		t.Errorf("groups %v, waits for %q", next.Status.Groups, waits)
 	}
 }
+
+// What is down already goes first, however few the pods are that work.
+func TestOlderReplicaSetsLoseTheirBrokenPodsFirst(t *testing.T) {
+	w := newCells(4, []string{"A"}, kind(cafev1alpha1.ReplicaSetPodSetType))
+	w.settle(t)
+	w.edit("releases a version that is broken", image("v2-broken"))
+	w.settle(t)
+	w.meanwhile = func() {
+		if got := len(w.sets["web-a-v1"].pods); got != 4 {
+			t.Errorf("%d pods that work are left, and none of the fix is ready", got)
+		}
+	}
+	w.edit("releases the fix", image("v3"))
+	for w.sets["web-a-v3"] == nil {
+		w.look(crash{asks: -1})
+	}
+	w.act()
+	if got := len(w.sets["web-a-v2-broken"].pods); got != 0 {
+		t.Errorf("%d broken pods are left", got)
+	}
+}

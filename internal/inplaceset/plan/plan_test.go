@@ -200,6 +200,8 @@ func TestPodsAreKept(t *testing.T) {
 	check(t, map[string]example{
 		"the revision comes first": {scene: sceneOf(web(2)), want: []string{"CreateRevision number 1"}},
 		"missing pods are created": {scene: sceneOf(web(2), v1).pod("a", 0), want: []string{"CreatePod " + v1}},
+		"without a number there is one": {
+			scene: sceneOf(web(1).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Replicas = nil }), v1), want: []string{"CreatePod " + v1}},
 		"a failed pod is replaced": {scene: sceneOf(web(2), v1).pod("a", 0).pod("b", 0, failed), want: []string{"CreatePod " + v1}},
 		"a terminating pod does not count": {
 			scene: sceneOf(web(2), v1).pod("a", 0).pod("b", 0, terminating), want: []string{"CreatePod " + v1}},
@@ -253,6 +255,10 @@ func TestUpdates(t *testing.T) {
 			scene: sceneOf(web(3).MaxUnavailable("3").Partition("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), want: []string{"UpdateInPlace web-c"}},
 		"nothing more while an updated pod is not available": {
 			scene: sceneOf(web(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), held: "use up the allowance"},
+		"an updated pod that was not ready for long enough uses the allowance up": {
+			scene: sceneOf(web(3).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.MinReadySeconds = 7200 }), v1, v2).pod("a", 1).
+				pod("b", 0, func(b *builders.PodBuilder) { b.ReadySince(now.Add(-3 * time.Hour)) }).pod("c", 0, func(b *builders.PodBuilder) { b.ReadySince(now.Add(-3 * time.Hour)) }),
+			held: "use up the allowance"},
 		"the partition keeps pods": {
 			scene: sceneOf(web(3).MaxUnavailable("3").Partition("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0), want: []string{"UpdateInPlace web-a"}},
 		"a percentage of a partition rounds up": {
@@ -380,6 +386,32 @@ func TestWhatCannotBeActedOnIsNotActedOn(t *testing.T) {
 				t.Errorf("got %v with %v, want %q and no steps", got.Invalid, told(got), c.want)
 			}
 		})
+	}
+}
+
+func TestHistoryKeepsTenVersionsByDefault(t *testing.T) {
+	for limit, want := range map[*int32]int{nil: 10, ptr.To[int32](3): 3, ptr.To[int32](0): 0} {
+		s := sceneOf(web(1).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.RevisionHistoryLimit = limit }), v1)
+		for n := range 14 {
+			s.live(func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = fmt.Sprint("registry.test/app:next-", n) })
+		}
+		s.pod("a", 14)
+		forgotten := 0
+		for _, some := range plan.Next(s.world, now).Steps {
+			if _, is := some.(step.ForgetRevision); is {
+				forgotten++
+			}
+		}
+		if kept := 15 - 2 - forgotten; kept != want { // the current and the update revision are always kept
+			t.Errorf("%d versions are kept that nothing uses, want %d", kept, want)
+		}
+	}
+}
+
+func TestEveryPodHasTheGate(t *testing.T) {
+	created, is := plan.Next(sceneOf(web(1), v1).world, now).Steps[0].(step.CreatePod)
+	if !is || len(created.Pod.Spec.ReadinessGates) != 1 || created.Pod.Spec.ReadinessGates[0].ConditionType != cafev1alpha1.ConditionInPlaceUpdateReady {
+		t.Errorf("got %+v, want a pod with the gate though nobody routes to it", created.Pod.Spec.ReadinessGates)
 	}
 }
 
