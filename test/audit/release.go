@@ -21,6 +21,8 @@ type Release struct {
 	// Creates: there are no pods before. Surges: a unit may have as many pods more as its part of a group, and none may be
 	// unavailable for it.
 	Creates, Surges bool
+	// GivenUp: it was not brought to its end.
+	GivenUp bool
 }
 
 // Group is what is done at once.
@@ -144,12 +146,15 @@ func (j *jury) look() {
 
 // end looks at how it ended.
 func (j *jury) end() {
+	defer func() { slices.Sort(j.Broken) }()
+	if j.GivenUp {
+		return
+	}
 	for unit, desired := range j.Desired {
 		now := j.now[unit]
 		j.promise(now.updatedAvailable == desired && now.pods == desired, "unit %s has %d pods in the end, %d of them available on the new version, not %d",
 			unit, now.pods, now.updatedAvailable, desired)
 	}
-	slices.Sort(j.Broken)
 }
 
 // promise complains once for each group and unit.

@@ -96,6 +96,9 @@ func TestCourseOfARelease(t *testing.T) {
 			story: old().updated(first...).updated("a2", "b2", "a3"), let: 12, unavailable: 3, pods: 6,
 			want: []string{"group 2 of 2: unit b has 3 pods in the end, 2 of them available on the new version, not 3"},
 		},
+		"one that was given up need not end": {
+			story: old().updated(first...), let: 12, change: func(r *Release) { r.GivenUp, r.Groups = true, r.Groups[:1] }, unavailable: 2, pods: 6,
+		},
 		"a later group that never begins": {
 			story: old().updated(first...), let: 12, unavailable: 2, pods: 6,
 			want: []string{

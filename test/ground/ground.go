@@ -68,7 +68,8 @@ func Install(ctx context.Context, repository, root string, api client.Client) (s
 	if _, err := Kubectl(ctx, root, "apply", "--server-side", "-f", filepath.Join(repository, "config", "install.yaml")); err != nil {
 		return "", err
 	}
-	_, err := Kubectl(ctx, root, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io")
+	_, err := Kubectl(ctx, root, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io",
+		"crd/inplacesets.apps.cafe.cloud.alipay.com", "crd/cafedeployments.apps.cafe.cloud.alipay.com")
 	if err != nil {
 		return "", err
 	}
