@@ -3,15 +3,21 @@
 package e2e
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 )
 
+// quickly is how long containers take to start where there are many: not at once, or nothing would be caught in its middle.
+const quickly = 200 * time.Millisecond
+
 var _ = Describe("A CafeDeployment over two cells", Serial, func() {
 	It("goes group by group as people let it, with every kind of pod sets, also when its manager is killed", func(ctx SpecContext) {
 		testCtx = ctx // an interrupt must end this spec before the suite stops the last manager
+		cluster.startIn(ctx, quickly)
 		var shops []*shop
 		for _, kind := range []cafev1alpha1.PodSetType{
 			cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.CloneSetPodSetType, cafev1alpha1.AdvancedStatefulSetPodSetType,
@@ -53,8 +59,8 @@ var _ = Describe("A CafeDeployment over two cells", Serial, func() {
 			s.release("v3", 1, 2, 2)
 			s.asked(1, cafev1alpha1.WaitingForConfirmPhase)
 			s.slipway("pause")
-			s.slipway("confirm")
 			s.asked(1, cafev1alpha1.PausedPhase)
+			Expect(s.slipway("confirm")).To(ContainSubstring("slipway resume " + s.d.Name))
 		})
 		Consistently(func(g Gomega) {
 			for _, s := range shops {

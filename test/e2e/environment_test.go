@@ -120,15 +120,22 @@ func (e *environment) install(ctx context.Context) {
 	GinkgoHelper()
 	token, err := ground.Install(ctx, e.repository, e.root, e.Client)
 	Expect(err).NotTo(HaveOccurred())
+	e.manager = &manager{
+		program: e.program("slipway-manager"), kubeconfig: e.kubeconfig(managerName, token), log: filepath.Join(e.root, "manager.log"),
+	}
+	DeferCleanup(e.manager.stop)
+}
+
+// kubeconfig writes a kubeconfig for whoever has a token.
+func (e *environment) kubeconfig(user, token string) string {
+	GinkgoHelper()
 	config, err := clientcmd.LoadFromFile(localcluster.KubeconfigPath(e.root))
 	Expect(err).NotTo(HaveOccurred())
-	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{managerName: {Token: token}}
-	config.Contexts[config.CurrentContext].AuthInfo = managerName
-	kubeconfig := filepath.Join(e.root, "manager.kubeconfig")
-	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
-
-	e.manager = &manager{program: e.program("slipway-manager"), kubeconfig: kubeconfig, log: filepath.Join(e.root, "manager.log")}
-	DeferCleanup(e.manager.stop)
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{user: {Token: token}}
+	config.Contexts[config.CurrentContext].AuthInfo = user
+	path := filepath.Join(e.root, user+".kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
+	return path
 }
 
 // slipway prepares a run of the CLI as the user.

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
@@ -83,10 +82,11 @@ func (s *shop) undo(version string, groups ...int) {
 func (s *shop) wave() *wave { return &s.waves[len(s.waves)-1] }
 
 // slipway runs a command of the CLI about the deployment, as a person would, and returns what it printed.
-func (s *shop) slipway(command string, args ...string) string {
+func (s *shop) slipway(command ...string) string {
 	GinkgoHelper()
-	output, err := cluster.slipway(testCtx, append([]string{command, s.d.Name, "--namespace", namespace}, args...)...).CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "slipway %s %s: %s", command, s.d.Name, output)
+	args := append(slices.Clone(command), s.d.Name, "--namespace", namespace)
+	output, err := cluster.slipway(testCtx, args...).CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "slipway %v: %s", args, output)
 	return string(output)
 }
 
@@ -179,9 +179,7 @@ func (s *shop) running(version string) int {
 // judge looks at every wave in the audit log.
 func (s *shop) judge() {
 	GinkgoHelper()
-	told := toldOf(namespace, s.pods, func(seen []audit.Sighting) *audit.History {
-		return audit.HistoryOf(func(p *corev1.Pod) bool { return s.selector().Matches(labels.Set(p.Labels)) }, seen)
-	})
+	told := s.history()
 	from := s.beginnings()
 	for i, w := range s.waves {
 		window := audit.Window{From: from[i], To: from[i+1]}
@@ -215,6 +213,14 @@ func (s *shop) asRelease(i int, let []uint64) audit.Release {
 		r.Groups = append(r.Groups, audit.Group{After: after, Pods: everywhere(w.groups[n+1])})
 	}
 	return r
+}
+
+// history is what the audit log tells of all pods of the deployment.
+func (s *shop) history() *audit.History {
+	GinkgoHelper()
+	return toldOf(namespace, s.pods, func(seen []audit.Sighting) *audit.History {
+		return audit.HistoryOf(func(p *corev1.Pod) bool { return s.selector().Matches(labels.Set(p.Labels)) }, seen)
+	})
 }
 
 func everywhere(pods int) map[string]int { return map[string]int{cells[0]: pods, cells[1]: pods} }
@@ -284,24 +290,4 @@ func (s *shop) writes() (all []deploymentWrite) {
 func (s *shop) change(how func(*cafev1alpha1.CafeDeploymentSpec)) {
 	GinkgoHelper()
 	change(s.d, func(now *cafev1alpha1.CafeDeployment) { how(&now.Spec) })
-}
-
-// unit is what the status tells of a cell.
-func (s *shop) unit(cell string) cafev1alpha1.UnitStatus {
-	GinkgoHelper()
-	for _, u := range get(s.d).Status.Units {
-		if u.Name == cell {
-			return u
-		}
-	}
-	Fail("the status tells nothing of " + cell)
-	return cafev1alpha1.UnitStatus{}
-}
-
-// more asks for as many pods, and lets them come at once.
-func (s *shop) more(replicas int32) {
-	GinkgoHelper()
-	s.change(func(spec *cafev1alpha1.CafeDeploymentSpec) {
-		spec.Replicas, spec.Strategy.NeedWaitingForConfirm = ptr.To(replicas), false
-	})
 }

@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cafe/podset"
 	"slipway.dev/slipway/test/builders"
 )
@@ -71,6 +73,26 @@ func TestEveryKindShowsWhatItIsAskedFor(t *testing.T) {
 				t.Error("its controller has not looked yet")
 			}
 		})
+	}
+}
+
+func TestKindsThatCanUpdateInPlaceDo(t *testing.T) {
+	ask := func(kind cafev1alpha1.PodSetType) client.Object {
+		k, err := podset.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := k.New()
+		k.Ask(set, podset.Asked{Deployment: deployment(kind), Unit: "CellA", Replicas: 1})
+		return set
+	}
+	clones := ask(cafev1alpha1.CloneSetPodSetType).(*kruisev1alpha1.CloneSet)
+	if got := clones.Spec.UpdateStrategy.Type; got != kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType {
+		t.Errorf("a CloneSet updates by %q", got)
+	}
+	ordinals := ask(cafev1alpha1.AdvancedStatefulSetPodSetType).(*kruisev1beta1.StatefulSet)
+	if got := ordinals.Spec.UpdateStrategy.RollingUpdate.PodUpdatePolicy; got != kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType {
+		t.Errorf("an Advanced StatefulSet updates by %q", got)
 	}
 }
 
