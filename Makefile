@@ -74,8 +74,9 @@ node-packages: ## Install what the local cluster's real node needs (Debian, root
 	@hack/node-packages.sh
 
 .PHONY: generate
-generate: ## Write deepcopy functions, CRDs, RBAC and config/install.yaml anew
+generate: ## Write deepcopy functions, CRDs, RBAC, config/install.yaml and the drawing of states anew
 	hack/generate.sh
+	hack/states.sh
 	$(TOOL) controller-gen rbac:roleName=slipway-manager paths="{./cmd/slipway-manager,./internal/...}" output:rbac:dir=config/rbac
 	hack/install.sh
 

@@ -155,6 +155,8 @@ func eventOf(s step.Step) (Words, bool) {
 		return Words{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.Annotate:
 		return Words{Done: s.Event, Failed: "FailedUpdate", Action: "Update"}, true
+	case step.SetFinalizers:
+		return Words{Failed: "FailedUpdate", Action: "Update"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
 		step.TrimPodsToDelete:
 		return Words{}, false

@@ -265,6 +265,15 @@ type Annotate struct {
 	Event string
 }
 
+// SetFinalizers gives the object that is looked after these finalizers, and no others.
+type SetFinalizers struct {
+	Because
+	Target
+	// Object is any object of its kind.
+	Object     Object
+	Finalizers []string
+}
+
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value
 // are removed.
 type Patch struct {

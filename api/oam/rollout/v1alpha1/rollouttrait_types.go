@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RolloutTrait takes workloads that exist to a new version, or to a new size, in batches. It works once: when it has ended,
+// nothing moves until its spec asks for something new.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=rollouttraits,shortName=rt
+// +kubebuilder:printcolumn:name="TARGET",type=string,JSONPath=`.spec.targetRef.name`,description="Workload that is rolled out"
+// +kubebuilder:printcolumn:name="UPGRADED",type=integer,JSONPath=`.status.upgradedReplicas`,description="Pods on the new version"
+// +kubebuilder:printcolumn:name="READY",type=integer,JSONPath=`.status.upgradedReadyReplicas`,description="Pods on the new version that are available"
+// +kubebuilder:printcolumn:name="BATCH-STATE",type=string,JSONPath=`.status.batchRollingState`,description="State of the current batch"
+// +kubebuilder:printcolumn:name="ROLLING-STATE",type=string,JSONPath=`.status.rollingState`,description="State of the rollout"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
+// +kubebuilder:printcolumn:name="BATCH",type=integer,priority=1,JSONPath=`.status.currentBatch`,description="Number of the current batch, from 0"
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,priority=1,JSONPath=`.status.message`,description="What it does or waits for"
+type RolloutTrait struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   RolloutTraitSpec `json:"spec"`
+	Status RolloutStatus    `json:"status,omitempty"`
+}
+
+// RolloutTraitList is a list of RolloutTraits.
+//
+// +kubebuilder:object:root=true
+type RolloutTraitList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []RolloutTrait `json:"items"`
+}
+
+// RolloutTraitSpec is what the user wants.
+type RolloutTraitSpec struct {
+	// TargetRef is the newer workload. It is the only one for kinds that hold two versions at once.
+	TargetRef WorkloadReference `json:"targetRef"`
+
+	// SourceRef are the older workloads, for kinds that hold one version each: Deployment. At most one.
+	// +kubebuilder:validation:MaxItems=1
+	// +optional
+	SourceRef []WorkloadReference `json:"sourceRef,omitempty"`
+
+	// RolloutPlan says in which steps.
+	RolloutPlan RolloutPlan `json:"rolloutPlan"`
+}
+
+// WorkloadReference names an object in the namespace of the object that refers to it.
+type WorkloadReference struct {
+	// APIVersion is group and version, as in "apps/v1".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	APIVersion string `json:"apiVersion"`
+
+	// Kind as in "Deployment".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
