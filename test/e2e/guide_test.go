@@ -81,7 +81,12 @@ var _ = Describe("The guide to releases across cells", func() {
 		By("5. Drain traffic first")
 		r.runs(4, 0)
 		settle(r.shop.d)
-		startComponent("--component=lb", "--delay=1s")
+		startComponent("--component=lb", "--delay=3s")
+		Eventually(func(g Gomega) {
+			for _, pod := range r.shop.pods() {
+				g.Expect(pod.Finalizers).To(ContainElement(cafev1alpha1.FinalizerPrefixTraffic+"lb"), "who is on pod %s", pod.Name)
+			}
+		}).Should(Succeed())
 		r.runs(1, 0) // the release again
 		Eventually(func() string { return r.types("slipway get inplaceset shop-cella") }).Should(ContainSubstring("component lb has to let go of it before it is updated"))
 		r.settles(newImageOfGuide)
@@ -194,7 +199,7 @@ func (r *reader) waits(image string) {
 // settles waits until all pods are there, and have the image.
 func (r *reader) settles(image string) {
 	GinkgoHelper()
-	settle(r.shop.d)
+	settleWithin(inTurn, r.shop.d)
 	Expect(images(r.shop.pods())).To(HaveEach(image))
 }
 

@@ -181,6 +181,7 @@ func (s *shop) judge() {
 	GinkgoHelper()
 	told := s.history()
 	from := s.beginnings()
+	groups, pods, unavailable, states := 0, 0, 0, 0
 	for i, w := range s.waves {
 		window := audit.Window{From: from[i], To: from[i+1]}
 		let := s.let(window)
@@ -189,7 +190,8 @@ func (s *shop) judge() {
 		}
 		course := told.Course(window, s.asRelease(i, let))
 		Expect(course.Broken).To(BeEmpty(), "promises that %s of %s broke", w.what, s.d.Name)
-		say("%s, %s: %d groups begun, at most %d pods and %d unavailable in %d states", s.d.Name, w.what, len(let)+1, course.Pods, course.Unavailable, course.States)
+		groups += len(let) + 1
+		pods, unavailable, states = max(pods, course.Pods), max(unavailable, course.Unavailable), states+course.States
 	}
 	kept := audit.Kept(told.At(from[1]), told.At(0))
 	if s.keeps() {
@@ -197,6 +199,8 @@ func (s *shop) judge() {
 	} else {
 		Expect(kept).To(BeEmpty(), "pods of %s that no release has replaced", s.d.Name)
 	}
+	say("%s: %d groups in the creation and %d releases, at most %d pods and %d unavailable in %d states, %d pods kept",
+		s.d.Name, groups, len(s.waves)-1, pods, unavailable, states, len(kept))
 }
 
 // asRelease is a wave as a judge wants it: with the groups that people have let begin.
