@@ -36,9 +36,6 @@ func (f *fleet) gone(pods ...string) *fleet {
 	return f
 }
 
-// now is the version of the cluster.
-func (f *fleet) now() uint64 { return uint64(len(f.seen)) }
-
 func names(unit string, from, to int) (all []string) {
 	for i := from; i <= to; i++ {
 		all = append(all, fmt.Sprint(unit, i))
