@@ -115,8 +115,6 @@ type Plan struct {
 	News []News
 	// LookAgain is how long to wait when nothing happens before; 0 for as long as nothing does.
 	LookAgain time.Duration
-	// Gone: the object may go.
-	Gone bool
 }
 
 // News is something that people are told once.
