@@ -197,6 +197,7 @@ func (c *cells) world() plan.World {
 		shown := plan.Set{Name: s.name, Revision: s.revision, Asked: s.asked, Partition: s.partition, UnitAsked: s.unitAsked, Seen: s.seen}
 		for _, p := range s.pods {
 			shown.Has++
+			u.Pods++
 			if !p.waiting.IsZero() {
 				u.Unschedulable = append(u.Unschedulable, p.waiting)
 			}

@@ -31,6 +31,8 @@ type unit struct {
 	short, wasShort int
 	shortUntil      time.Time
 	unschedulable   []time.Time
+	// there is how many pods there were when those that find no node were looked at.
+	there int
 	// head is what the groups take up to the current one, and tail what the later ones do.
 	head, tail Work
 	// asked is how many pods the unit is asked for, and held how many of them must stay on older versions.
@@ -86,7 +88,7 @@ func (p *pass) read() {
 
 // observe adds what a unit shows.
 func (p *pass) observe(u *unit, seen Unit) {
-	u.sets, u.unschedulable = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable)
+	u.sets, u.unschedulable, u.there = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable), seen.Pods
 	slices.SortFunc(u.sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(u.unschedulable, time.Time.Compare)
 	for _, s := range u.sets {

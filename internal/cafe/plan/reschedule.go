@@ -65,7 +65,8 @@ func (p *pass) watch(u *unit) (decided bool) {
 		}
 		late++
 	}
-	u.short = max(0, late-max(0, u.Has-p.granted(u))) // what the unit is to lose is no quota any more
+	excess := max(0, max(u.Has, u.there)-p.granted(u)) // what the unit is to lose is no quota any more, whoever still sees it
+	u.short = max(0, late-excess)
 	switch {
 	case (u.short > 0) != (u.wasShort > 0):
 		u.shortUntil = ceil(p.now.Add(rest))

@@ -146,6 +146,8 @@ func TestWhatEachKindIsMade(t *testing.T) {
 		"whose template is not tied to the unit twice": absent.Spec.Template.Spec.Affinity == nil,
 		"a CloneSet updates in place where it can": made(cafev1alpha1.CloneSetPodSetType, nil).(*kruisev1alpha1.CloneSet).Spec.UpdateStrategy.Type ==
 			kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType,
+		"so does an Advanced StatefulSet": advanced.UpdateStrategy.RollingUpdate != nil &&
+			advanced.UpdateStrategy.RollingUpdate.PodUpdatePolicy == kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType,
 	} {
 		if !right {
 			t.Errorf("it is not so that %s", sentence)
