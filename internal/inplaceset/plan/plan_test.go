@@ -386,7 +386,7 @@ func TestWhatCannotBeActedOnIsNotActedOn(t *testing.T) {
 		"a partition that is a word":  {web(2).Partition("half"), `spec.strategy.partition: "half" is not allowed`},
 		"an allowance that is a word": {web(2).MaxUnavailable("some"), `spec.strategy.maxUnavailable: "some" is not allowed`},
 		"a selector that its own pods would not match": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector.MatchLabels["app"] = "other" }),
-			"spec.selector app=other does not match the labels of spec.template"},
+			`spec.selector: "app=other" does not match the labels of spec.template`},
 		"an empty selector": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector = &metav1.LabelSelector{} }), "spec.selector: must not be empty"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
