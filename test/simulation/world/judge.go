@@ -26,7 +26,7 @@ const Actor = "manager"
 type Judge struct {
 	Server *api.Server
 	clock  clock.PassiveClock
-	kind   Kind
+	kind   SetKind
 	View   *api.Cache       // what the manager sees
 	Began  int64            // the last version before the running reconcile
 	Meant  []step.Step      // what it has decided on so far
@@ -49,25 +49,35 @@ type Deeds struct {
 	Moved     int64 // given another revision
 }
 
-func newJudge(server *api.Server, c clock.PassiveClock, kind Kind, tell func(string, ...any)) *Judge {
+func newJudge(server *api.Server, c clock.PassiveClock, kind SetKind, tell func(string, ...any)) *Judge {
 	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
 }
 
-// begin starts a reconcile that looks at view.
-func (j *Judge) begin(view *api.Cache, key types.NamespacedName) {
+// Begin starts a reconcile that looks at view.
+func (j *Judge) Begin(view *api.Cache) {
 	j.View, j.saw, j.Began, j.Meant = view, nil, 0, nil
 	if log := j.Server.Log(); len(log) > 0 {
 		j.Began = log[len(log)-1].Version
 	}
-	if set := view.Peek(j.kind.Stored(), key); set != nil {
+	if set := view.Peek(j.kind.Stored(), TheSet); set != nil {
 		j.saw = append(j.saw, set)
 	}
 }
 
-// reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
+// Violation is the first violation.
+func (j *Judge) Violation() error { return j.Err }
+
+// Accuse is told of a violation that no write shows.
+func (j *Judge) Accuse(violation error) {
+	if j.Err == nil {
+		j.Err = violation
+	}
+}
+
+// Reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
 // nobody can expect it to count right: its memory is gone, and its cache does not show everything. What must hold even then is
 // what can be judged by the one object that is written, since such writes are conditional on its version.
-func (j *Judge) reborn() {
+func (j *Judge) Reborn() {
 	j.caught = map[api.Kind]int{}
 	for _, kind := range api.Kinds() {
 		j.caught[kind] = len(j.Server.History(kind))
@@ -84,15 +94,15 @@ func (j *Judge) catchingUp() bool {
 	return false
 }
 
-// readLive adds a version of the set that the manager read from the server.
-func (j *Judge) readLive(o client.Object) {
+// Read adds a version of the set that the manager read from the server.
+func (j *Judge) Read(o client.Object) {
 	if api.KindOf(o) == j.kind.Stored() {
 		j.saw = append(j.saw, o)
 	}
 }
 
-// look judges the writes since the last look.
-func (j *Judge) look() {
+// Look judges the writes since the last look.
+func (j *Judge) Look() {
 	log := j.Server.Log()
 	for ; j.done < len(log); j.done++ {
 		w := log[j.done]

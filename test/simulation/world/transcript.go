@@ -125,8 +125,8 @@ func (t *transcript) wait(passes int) error {
 	until := t.passes + passes
 	lastWrite := t.Clock.Now()
 	for range patience {
-		if t.Judge.Err != nil {
-			return t.Judge.Err
+		if err := t.Bench.Violation(); err != nil {
+			return err
 		}
 		if passes > 0 && t.passes >= until {
 			return nil
@@ -134,7 +134,7 @@ func (t *transcript) wait(passes int) error {
 		before := len(t.Server.Log())
 		if t.step() {
 			for _, w := range t.Server.Log()[before:] {
-				if w.Actor == Actor && w.Kind != t.Kind.Stored() {
+				if w.Actor == Actor && !tells(w) {
 					lastWrite = t.Clock.Now()
 				}
 			}
@@ -156,7 +156,7 @@ func (t *transcript) step() bool {
 			return true
 		}
 	}
-	if t.Manager.Queued {
+	if len(t.Manager.Queued()) > 0 {
 		t.pass()
 		return true
 	}
@@ -174,6 +174,7 @@ func (t *transcript) step() bool {
 	}
 	for _, pod := range t.Pods() {
 		switch {
+		case pod.Spec.NodeName == "" && Active(pod) && t.Waits(pod):
 		case pod.Spec.NodeName == "" && Active(pod):
 			t.Bind(pod)
 			return true
@@ -189,21 +190,21 @@ func (t *transcript) step() bool {
 func (t *transcript) pass() {
 	t.was, t.last = t.Summary(), nil
 	notations := map[types.UID]string{}
-	if t.Set() != nil {
+	if t.Set() != nil && t.Judge != nil {
 		s := t.Scene()
 		for _, pod := range s.Pods {
 			notations[pod.UID] = s.Rules.Notation(pod)
 		}
 	}
-	if err := t.Manager.Reconcile(); err != nil && t.Judge.Err == nil {
-		t.Judge.Err = err
+	if err := t.Manager.Reconcile(); err != nil {
+		t.Bench.Accuse(err)
 	}
-	if t.last == nil || len(t.last.Steps) == 0 {
+	if t.last == nil || len(t.last.Steps)+len(t.last.Lines) == 0 {
 		return
 	}
 	t.passes++
 	t.say("%s", t.was)
-	for _, line := range tellSteps(t.last.Steps, notations) {
+	for _, line := range append(tellSteps(t.last.Steps, notations), t.last.Lines...) {
 		t.lines = append(t.lines, "           "+line)
 	}
 }
