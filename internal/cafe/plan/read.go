@@ -89,6 +89,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 	u.sets, u.unschedulable = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable)
 	slices.SortFunc(u.sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(u.unschedulable, time.Time.Compare)
+	unit := 0
 	for _, s := range u.sets {
 		u.seen = u.seen && s.Seen
 		counts := s.Counts
@@ -105,10 +106,12 @@ func (p *pass) observe(u *unit, seen Unit) {
 			u.Updated = s.Asked
 		}
 		if versioned(p.spec.PodSetType) {
-			u.asked = max(u.asked, s.UnitAsked)
-		} else {
-			u.asked += s.Asked
+			unit = max(unit, s.UnitAsked)
 		}
+		u.asked += s.Asked
+	}
+	if versioned(p.spec.PodSetType) { // for a while it has more than it is asked for; a set without pods may say an old number
+		u.asked = min(u.asked, unit)
 	}
 }
 

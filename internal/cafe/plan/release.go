@@ -72,7 +72,7 @@ func (p *pass) todo(u *unit) Work {
 	return Work{
 		Unit:   u.name,
 		Update: max(0, min(u.held, u.asked-u.Updated)-excess),
-		Create: max(0, u.split+min(0, u.moved)-u.asked),
+		Create: max(0, u.final()-u.asked),
 	}
 }
 
@@ -176,7 +176,7 @@ func (p *pass) missing() []string {
 		if u == nil || !u.listed {
 			continue
 		}
-		goal := max(0, p.granted(u)-max(0, u.moved)-u.tail.Update)
+		goal := p.due(u)
 		switch {
 		case !u.seen || !p.told(u):
 			words = append(words, fmt.Sprintf("%s has not taken it up yet", named(u.name)))
@@ -186,6 +186,9 @@ func (p *pass) missing() []string {
 	}
 	return words
 }
+
+// due is how many pods of a unit must be available on the release for the current group to end.
+func (p *pass) due(u *unit) int { return max(0, p.granted(u)-u.tail.Update) }
 
 // told tells whether the pod sets of a unit have been asked for all that the current group gives them.
 func (p *pass) told(u *unit) bool {

@@ -39,9 +39,7 @@ func (p *pass) reschedule() (decided bool) {
 				p.plan.Full = append(p.plan.Full, p.full(from, left, "no other unit can take them"))
 				break
 			}
-			from.moved--
-			to.moved++
-			to.movedAt = p.now
+			p.move(from, to)
 			decided = true
 			p.movedFor = p.purpose()
 			p.tell("Rescheduled", "%s gives the quota of 1 pod up to %s: the pod has found no node for %s", named(from.name), named(to.name), p.delay())
@@ -52,6 +50,23 @@ func (p *pass) reschedule() (decided bool) {
 		}
 	}
 	return decided
+}
+
+// move gives the quota of one pod to another unit. While groups run, what comes up on their version comes in groups: in the
+// place of a pod that the running group has not brought up yet, or else later. No unit gets a second Beta pod.
+func (p *pass) move(from, to *unit) {
+	open := p.running() && !p.done[p.current] && !p.groups[p.current].Beta && from.UpdatedAvailable < p.due(from)
+	from.moved--
+	to.moved++
+	to.movedAt = p.now
+	switch {
+	case !p.running():
+	case open && p.groups[p.current].hand(from.name, to.name):
+		p.divide()
+	default:
+		to.tail.Create++
+		p.regroup(p.tails())
+	}
 }
 
 // watch finds out how many pods of a unit are short, and until when the unit counts as short. Only that it begins and that

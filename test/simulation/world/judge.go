@@ -27,12 +27,12 @@ type Judge struct {
 	Server *api.Server
 	clock  clock.PassiveClock
 	kind   SetKind
-	View   *api.Cache       // what the manager sees
-	Began  int64            // the last version before the running reconcile
-	Meant  []step.Step      // what it has decided on so far
-	saw    []client.Object  // the versions of the set that the running reconcile may act on
-	done   int              // how much of the log was judged
-	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
+	View   *api.Cache // what the manager sees
+	past   Past
+	Began  int64           // the last version before the running reconcile
+	Meant  []step.Step     // what it has decided on so far
+	saw    []client.Object // the versions of the set that the running reconcile may act on
+	done   int             // how much of the log was judged
 	Ours   map[types.UID]*Deeds
 	data   map[types.UID]Release // of revisions
 	// Deleted are the names of pods that the manager deleted while they were active.
@@ -77,20 +77,28 @@ func (j *Judge) Accuse(violation error) {
 // Reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
 // nobody can expect it to count right: its memory is gone, and its cache does not show everything. What must hold even then is
 // what can be judged by the one object that is written, since such writes are conditional on its version.
-func (j *Judge) Reborn() {
-	j.caught = map[api.Kind]int{}
+func (j *Judge) Reborn() { j.past = PastOf(j.Server) }
+
+// Past is how much of the history of each kind the first process after a death must know again.
+type Past map[api.Kind]int
+
+// PastOf is all that has happened so far.
+func PastOf(server *api.Server) Past {
+	p := Past{}
 	for _, kind := range api.Kinds() {
-		j.caught[kind] = len(j.Server.History(kind))
+		p[kind] = len(server.History(kind))
 	}
+	return p
 }
 
-func (j *Judge) catchingUp() bool {
-	for kind, n := range j.caught {
-		if len(j.Server.History(kind))-j.View.Pending(kind) < n {
+// IsAheadOf tells whether a view does not show all of it yet. Once it does, the past is forgotten.
+func (p Past) IsAheadOf(server *api.Server, view *api.Cache) bool {
+	for kind, n := range p {
+		if len(server.History(kind))-view.Pending(kind) < n {
 			return true
 		}
 	}
-	j.caught = nil
+	clear(p)
 	return false
 }
 
@@ -264,7 +272,7 @@ type Scene struct {
 
 func (j *Judge) scene(w api.Write, set client.Object) *Scene {
 	asks := j.kind.Asks(set)
-	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.catchingUp()}
+	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.past.IsAheadOf(j.Server, j.View)}
 	alive := map[types.UID]bool{}
 	add := func(o client.Object) {
 		if pod := o.(*corev1.Pod); Member(pod, set.GetUID()) {

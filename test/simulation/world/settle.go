@@ -12,7 +12,7 @@ import (
 
 const (
 	// patience is how many things may happen before a calm world must have come to rest.
-	patience = 4000
+	patience = 20000
 	// horizon is how far the clock is moved while waiting for that. It is beyond every deadline that a set can have here.
 	horizon = 2 * time.Hour
 	// quiet is how long the manager must leave pods and revisions alone for the world to be at rest although pods still crash. It is
@@ -61,6 +61,11 @@ func (s *Story) ending() error {
 		s.Tell("-- the storm is over; whatever was asked for last must come to a standstill")
 		if err := s.Settle(); err != nil {
 			return fmt.Errorf("coming to a standstill: %w", err)
+		}
+		if users, watch := s.users.(Watchful); watch {
+			if err := users.StandsStill(); err != nil {
+				return fmt.Errorf("at a standstill: %w; %s", err, s.Summary())
+			}
 		}
 	}
 	if s.Set() != nil && (s.Random.IntN(3) == 0 || s.About(Hooked) && s.Random.IntN(2) == 0) {

@@ -34,6 +34,9 @@ type Users interface {
 	Converged() error
 }
 
+// Watchful users look at what has come to a standstill, whether or not it is what they want.
+type Watchful interface{ StandsStill() error }
+
 // Story is one random story.
 type Story struct {
 	*World

@@ -43,6 +43,8 @@ type World struct {
 	noticed int // how much of the log the kubelets and the owner mapping have noticed
 	// Place finds a node with room for a pod; nil is a scheduler that takes any node.
 	Place func(*corev1.Pod) (node string, found bool)
+	// Wakes is when somebody else than manager and nodes acts by the time alone; zero for never. It may be nil.
+	Wakes func() time.Time
 	Tell  func(format string, args ...any)
 	Noted map[string]bool // what happened to the manager, for counting
 }
@@ -173,6 +175,11 @@ func (w *World) Advance(d time.Duration) {
 // NextAlarm returns the time of the earliest alarm; false when nobody waits for a time.
 func (w *World) NextAlarm() (time.Time, bool) {
 	next := w.Manager.nextAlarm()
+	if w.Wakes != nil {
+		if at := w.Wakes(); next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
 	for _, k := range w.Kubelet {
 		if !k.wake.IsZero() && (next.IsZero() || k.wake.Before(next)) {
 			next = k.wake
