@@ -64,6 +64,9 @@ func (p *pass) move(from, to *unit) {
 	case open && p.groups[p.current].hand(from.name, to.name):
 		p.divide()
 	default:
+		if from.tail.Update > 0 { // what is gone needs no update
+			from.tail.Update--
+		}
 		to.tail.Create++
 		p.regroup(p.tails())
 	}

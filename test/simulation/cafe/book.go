@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/simulation/world"
 )
@@ -32,6 +34,7 @@ type book struct {
 	open, answered, taken bool
 	// water is how many pods a unit had available for good, and debt what a group that was given up may still lack.
 	water, debt, asked map[string]int
+	shrinks            map[string]bool
 }
 
 type arrival struct {
@@ -43,7 +46,7 @@ type arrival struct {
 func newBook() *book {
 	return &book{
 		baseline: map[string]int{}, movedThen: map[string]int{}, letGo: map[string]int{}, reached: map[string]bool{}, moved: map[string]int{},
-		arrivals: map[string][]arrival{}, left: map[string]time.Time{}, water: map[string]int{}, debt: map[string]int{}, asked: map[string]int{},
+		arrivals: map[string][]arrival{}, left: map[string]time.Time{}, water: map[string]int{}, debt: map[string]int{}, asked: map[string]int{}, shrinks: map[string]bool{},
 	}
 }
 
@@ -71,7 +74,7 @@ func voids(before, after *cafev1alpha1.CafeDeploymentStatus) bool {
 // enter writes a status down, after it was judged.
 func (b *book) enter(j *judge, before, after *cafev1alpha1.CafeDeployment) {
 	was, is := &before.Status, &after.Status
-	b.enterMoves(j, was, is)
+	b.enterMoves(j, after.UID, was, is)
 	if voids(was, is) {
 		b.answered, b.taken = false, false
 		for unit := range quotas(was) {
@@ -101,16 +104,17 @@ func (b *book) enter(j *judge, before, after *cafev1alpha1.CafeDeployment) {
 	}
 }
 
-func (b *book) enterMoves(j *judge, was, is *cafev1alpha1.CafeDeploymentStatus) {
+func (b *book) enterMoves(j *judge, uid types.UID, was, is *cafev1alpha1.CafeDeploymentStatus) {
 	now := j.Clock.Now()
-	if is.RescheduledFor == "" || is.RescheduledFor != was.RescheduledFor {
+	home := was.RescheduledFor != "" && is.RescheduledFor != was.RescheduledFor && len(j.saw[uid]) > 0 && b.purpose != purposeOf(j.saw[uid][0])
+	if home {
 		clear(b.arrivals)
 		clear(b.left)
 	}
 	moves := movesOf(is)
 	for unit := range union(b.moved, moves) {
 		switch delta := moves[unit] - b.moved[unit]; {
-		case is.RescheduledFor == "":
+		case home:
 		case delta > 0:
 			b.arrivals[unit] = append(b.arrivals[unit], arrival{at: now, pods: delta})
 		case delta < 0:
@@ -176,12 +180,19 @@ func union(maps ...map[string]int) map[string]bool {
 // manager takes pods out of service.
 func (b *book) float(unit string, c unitCount, d *cafev1alpha1.CafeDeployment) error {
 	available, number := c.ready, min(c.asked, desiredOf(&d.Status)[unit]-coming(&d.Status, d.Status.CurrentGroup)[unit])
-	if ordinals := d.Spec.PodSetType == cafev1alpha1.AdvancedStatefulSetPodSetType || d.Spec.PodSetType == cafev1alpha1.StatefulSetPodSetType; ordinals && c.asked < b.asked[unit] {
-		b.water[unit] = 0 // the pods that go are those that were updated first, so those below may still have to
+	ordinals := d.Spec.PodSetType == cafev1alpha1.AdvancedStatefulSetPodSetType || d.Spec.PodSetType == cafev1alpha1.StatefulSetPodSetType
+	debt := max(quotas(&d.Status)[unit], b.debt[unit])
+	if ordinals {
+		debt = quotas(&d.Status)[unit] + b.debt[unit] // a pod that is down is not updated before others
+		b.shrinks[unit] = (b.shrinks[unit] || c.asked < b.asked[unit]) && (c.has > c.asked || c.newAvailable < c.asked)
+		if b.shrinks[unit] {
+			b.water[unit] = 0 // the pods that go are those that were updated first, so those below may still have to
+			return nil
+		}
 	}
 	b.asked[unit] = c.asked
 	b.water[unit] = min(number, max(b.water[unit], available))
-	if floor := b.water[unit] - max(quotas(&d.Status)[unit], b.debt[unit]); available < floor {
+	if floor := b.water[unit] - debt; available < floor {
 		return fmt.Errorf("unit %s has %d available pods, and had %d; its group has %d", unit, available, b.water[unit], quotas(&d.Status)[unit])
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
 // asks judges a write to a pod set: what the controller asks of it.
@@ -103,6 +104,15 @@ func (m *moment) shrinks(set, before podSet, listed bool) error {
 	if now := desired[set.unit] - coming(s, s.CurrentGroup)[set.unit]; listed && asked < min(asked+less, now) {
 		return fmt.Errorf("unit %s is asked for %d pods, and is to have %d by now", set.unit, asked, now)
 	}
+	available := 0
+	for _, pod := range m.truth().podsOf(set.object.GetUID()) {
+		if world.Available(pod, set.minReady, m.Clock.Now()) {
+			available++
+		}
+	}
+	if set.kind == api.ReplicaSets && available <= set.replicas { // those that are not available go first
+		return nil
+	}
 	if set.kind == api.ReplicaSets && listed {
 		return m.shifts(set, less, truth[set.unit], view[set.unit])
 	}
@@ -164,11 +174,8 @@ func (m *moment) moves(before, after *status) error {
 	if sum != 0 {
 		return fmt.Errorf("%+d pods have been moved from nowhere", sum)
 	}
-	if before.RescheduledFor != "" && after.RescheduledFor != before.RescheduledFor {
-		if m.book.purpose == purposeOf(m.spec) {
-			return fmt.Errorf("moved quota goes home, and neither replicas nor topology nor template have changed")
-		}
-		was = map[string]int{}
+	if before.RescheduledFor != "" && m.book.purpose != purposeOf(m.spec) {
+		was = map[string]int{} // it goes home
 	}
 	update, _ := m.released(before.UpdateRevision)
 	view := m.count(m.view.All, m.spec.UID, update)

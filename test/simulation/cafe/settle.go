@@ -19,6 +19,18 @@ import (
 // moved quota that has to rest.
 const soon = 40 * time.Minute
 
+// Calms gives all cells room, or has quota stay where it is: between cells that are full it would move for ever.
+func (s *simulation) Calms() {
+	if s.Random.IntN(2) == 0 {
+		clear(s.cells.room)
+		s.Tell("cells: all have room for any number")
+		return
+	}
+	for _, d := range s.all() {
+		s.edit(d, func(d *cafev1alpha1.CafeDeployment) { d.Spec.Topology.AutoReschedule.Enable = false })
+	}
+}
+
 // StandsStill looks at deployments that go no further: they say why.
 func (s *simulation) StandsStill() error {
 	for _, d := range s.all() {

@@ -59,10 +59,14 @@ func tells(w api.Write) bool { return w.Subresource == api.Status && w.Kind != a
 func (s *Story) ending() error {
 	if s.Random.IntN(3) == 0 && s.Set() != nil {
 		s.Tell("-- the storm is over; whatever was asked for last must come to a standstill")
+		users, watch := s.users.(Watchful)
+		if watch {
+			users.Calms()
+		}
 		if err := s.Settle(); err != nil {
 			return fmt.Errorf("coming to a standstill: %w", err)
 		}
-		if users, watch := s.users.(Watchful); watch {
+		if watch {
 			if err := users.StandsStill(); err != nil {
 				return fmt.Errorf("at a standstill: %w; %s", err, s.Summary())
 			}

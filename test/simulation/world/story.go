@@ -35,7 +35,11 @@ type Users interface {
 }
 
 // Watchful users look at what has come to a standstill, whether or not it is what they want.
-type Watchful interface{ StandsStill() error }
+type Watchful interface {
+	// Calms is called when the storm is over, before the world comes to a standstill.
+	Calms()
+	StandsStill() error
+}
 
 // Story is one random story.
 type Story struct {
