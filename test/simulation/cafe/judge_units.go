@@ -174,7 +174,7 @@ func (m *moment) moves(before, after *status) error {
 	if sum != 0 {
 		return fmt.Errorf("%+d pods have been moved from nowhere", sum)
 	}
-	if before.RescheduledFor != "" && m.book.purpose != purposeOf(m.spec) {
+	if before.RescheduledFor != "" && after.RescheduledFor != before.RescheduledFor && m.book.purpose != purposeOf(m.spec) {
 		was = map[string]int{} // it goes home
 	}
 	update, _ := m.released(before.UpdateRevision)

@@ -19,61 +19,62 @@ import (
 // breaking the rule that the fault offends. A judge that everything passes would prove nothing.
 func TestMutationsAreCaught(t *testing.T) {
 	for sentence, m := range map[string]struct {
+		theme  world.Theme
 		hooks  Hooks
 		caught []string // what the violation says, one of
 	}{
 		"nobody is asked": {
-			planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.NeedWaitingForConfirm = false }), []string{"nobody has confirmed"},
+			world.Anything, planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.NeedWaitingForConfirm = false }), []string{"nobody has confirmed"},
 		},
 		"groups have one pod more than batchSize": {
-			planning(func(d *cafev1alpha1.CafeDeployment) {
+			world.Anything, planning(func(d *cafev1alpha1.CafeDeployment) {
 				if b := d.Spec.Strategy.BatchSize; b != nil {
 					d.Spec.Strategy.BatchSize = ptr.To(*b + 1)
 				}
 			}), []string{"and batchSize", "to do and batchSize"},
 		},
 		"there is no Beta group": {
-			planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.UpgradeType = cafev1alpha1.BatchUpgradeType }), []string{"the first group is of kind Batch"},
+			world.Anything, planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.UpgradeType = cafev1alpha1.BatchUpgradeType }), []string{"the first group is of kind Batch"},
 		},
 		"a pause is ignored": {
-			planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = false }), []string{"in a pause"},
+			world.Anything, planning(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = false }), []string{"in a pause"},
 		},
 		"pods of later groups are let go": {
-			asking(func(a plan.Ask) *plan.Ask {
+			world.Anything, asking(func(a plan.Ask) *plan.Ask {
 				a.Partition = max(0, a.Partition-1)
 				return &a
 			}), []string{"pods more go to the release"},
 		},
 		"one pod more is brought up": {
-			asking(func(a plan.Ask) *plan.Ask {
+			world.Anything, asking(func(a plan.Ask) *plan.Ask {
 				a.Replicas++
 				return &a
 			}), []string{"pods more go to the release"},
 		},
 		"a group ends when its pods are updated, available or not": {
-			seeing(func(s *plan.Set) { s.UpdatedAvailable = s.Updated }), []string{"ends, and unit"},
+			world.Anything, seeing(func(s *plan.Set) { s.UpdatedAvailable = s.Updated }), []string{"ends, and unit"},
 		},
 		"quota comes back to the unit that gave it up": {
-			planning(func(d *cafev1alpha1.CafeDeployment) {
+			crowded, planning(func(d *cafev1alpha1.CafeDeployment) {
 				for i := range d.Status.Units {
 					d.Status.Units[i].ShortUntil = nil
 				}
 			}), []string{"and gave some up"},
 		},
 		"quota moves on as soon as it has come": {
-			planning(func(d *cafev1alpha1.CafeDeployment) {
+			crowded, planning(func(d *cafev1alpha1.CafeDeployment) {
 				for i := range d.Status.Units {
 					d.Status.Units[i].RescheduledAt = nil
 				}
 			}), []string{"came less than"},
 		},
 		"quota moves without a delay": {
-			planning(func(d *cafev1alpha1.CafeDeployment) {
+			crowded, planning(func(d *cafev1alpha1.CafeDeployment) {
 				d.Spec.Topology.AutoReschedule.InitialDelaySeconds = ptr.To[int32](0)
 			}), []string{"are short"},
 		},
 		"a closed unit gives all its pods up at once": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Anything, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				p := plan.Next(w, now)
 				for i, a := range p.Asks {
 					if !slices.Contains(w.Deployment.Spec.Topology.Values, a.Unit) && a.Unit != "" {
@@ -84,7 +85,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			}}, []string{"until others have theirs"},
 		},
 		"pod sets of closed units stay": {
-			asking(func(a plan.Ask) *plan.Ask {
+			world.Anything, asking(func(a plan.Ask) *plan.Ask {
 				if a.Deletes {
 					return nil
 				}
@@ -92,13 +93,13 @@ func TestMutationsAreCaught(t *testing.T) {
 			}), []string{"is still there"},
 		},
 		"units are taken in another order": {
-			planning(func(d *cafev1alpha1.CafeDeployment) {
+			world.Anything, planning(func(d *cafev1alpha1.CafeDeployment) {
 				d.Spec.Topology.Values = slices.Clone(d.Spec.Topology.Values)
 				slices.Reverse(d.Spec.Topology.Values)
 			}), []string{"is to have"},
 		},
 		"older ReplicaSets lose a pod too many": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Anything, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				p := plan.Next(w, now)
 				for i, a := range p.Asks {
 					if a.Set != "" && a.Revision != p.Status.UpdateRevision && w.Deployment.Spec.PodSetType == cafev1alpha1.ReplicaSetPodSetType {
@@ -109,7 +110,7 @@ func TestMutationsAreCaught(t *testing.T) {
 			}}, []string{"an older version of unit", "is to have", "until others have theirs", "available pods, and had"},
 		},
 		"the controller answers its own question": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Anything, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				p := plan.Next(w, now)
 				for i, s := range p.Steps {
 					if a, is := s.(step.Annotate); is && a.Annotations[confirmed] != nil {
@@ -121,14 +122,14 @@ func TestMutationsAreCaught(t *testing.T) {
 			}}, []string{"confirms by itself"},
 		},
 		"waits are not told": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Anything, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				p := plan.Next(w, now)
 				p.Waits, p.Full, p.Lacks, p.Confirm = nil, nil, nil, ""
 				return p
 			}}, []string{"condition"},
 		},
 		"a settled deployment is written to": {
-			Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+			world.Anything, Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
 				p := plan.Next(w, now)
 				p.Status.Replicas++
 				return p
@@ -137,7 +138,7 @@ func TestMutationsAreCaught(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			world.Catch(t, func(seed uint64) error { return play(seed, world.Anything, m.hooks, nil) }, m.caught)
+			world.Catch(t, func(seed uint64) error { return play(seed, m.theme, m.hooks, nil) }, m.caught)
 		})
 	}
 }

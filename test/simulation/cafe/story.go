@@ -21,7 +21,10 @@ import (
 // gentle is the theme of stories without broken versions, misfortunes and full cells: in them, no unit may lose more pods than its group.
 const gentle world.Theme = "gentle people"
 
-var themes = []world.Theme{world.Anything, world.Anything, gentle}
+// crowded is the theme of stories in which cells have little room from the beginning, and quota moves.
+const crowded world.Theme = "crowded cells"
+
+var themes = []world.Theme{world.Anything, crowded, gentle}
 
 // simulation is one random story of one or two CafeDeployments.
 type simulation struct {
@@ -103,7 +106,17 @@ func (s *simulation) Begin() {
 		strategy.NeedWaitingForConfirm = s.Random.IntN(2) == 0
 		strategy.MinReadySeconds = int32([]int{0, 0, 0, 3}[s.Random.IntN(4)])
 		d.Spec.Topology.AutoReschedule.Enable = s.Random.IntN(2) == 0
+		if s.About(crowded) {
+			d.Spec.Topology.AutoReschedule.Enable, d.Spec.Topology.UnitType = true, cafev1alpha1.CellUnitType
+			d.Spec.Topology.Values, d.Spec.Replicas = s.someUnits(), ptr.To(int32(3+s.Random.IntN(8)))
+		}
 		s.Create(d)
+	}
+	if s.About(crowded) {
+		s.Weights.Time = 4
+		for _, cell := range allUnits {
+			s.cells.room[cell] = s.Random.IntN(6)
+		}
 	}
 }
 
