@@ -12,6 +12,7 @@ func honest(seed uint64, tell func(format string, args ...any)) error {
 	return Run(seed, Hooks{}, tell)
 }
 
-func TestRandom(t *testing.T) { world.PlayMany(t, honest) }
+// TestRandom plays fewer stories than the other kinds do: there is more in each of them.
+func TestRandom(t *testing.T) { world.PlayAbout(t, 800, honest) }
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) { world.PlayTwice(t, honest) }

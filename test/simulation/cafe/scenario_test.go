@@ -92,7 +92,7 @@ func TestRelease(t *testing.T) {
 					c.room["A"] = 2
 					evict(w, "A", 1)
 				}},
-				confirms(), confirms(),
+				confirms(),
 			}}
 		},
 		"a-crash-in-the-middle": func(*cells) world.Scenario[*spec] {

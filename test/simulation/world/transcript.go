@@ -294,6 +294,8 @@ func verbOf(s step.Step) (string, step.Target) {
 		return "adopt", s.Target
 	case step.RenumberRevision:
 		return "renumber", s.Target
+	case step.Annotate:
+		return "annotate", s.Target
 	case step.ForgetRevision:
 		return "forget", s.Target
 	case step.CreateClaim:
