@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
@@ -148,5 +149,24 @@ func TestAUnitOfReplicaSetsKeepsItsPodsUntilOthersHaveTheirs(t *testing.T) {
 	})
 	if c.d.Status.Phase != cafev1alpha1.StablePhase {
 		t.Errorf("the phase is %s", c.d.Status.Phase)
+	}
+}
+
+// A unit has got a pod's quota, and two of its pods have no node: it gives one up, and not the one that has just come, in any later pass.
+func TestWhatHasJustComeStaysInLaterPasses(t *testing.T) {
+	c := newCells(9, []string{"A", "B", "C"}, rescheduling)
+	c.settle(t)
+	c.d.Status.Units[0].RescheduledOut, c.d.Status.Units[0].Desired = 1, 2
+	c.d.Status.Units[0].ShortUntil = ptr.To(metav1.NewTime(c.now.Add(time.Hour)))
+	c.d.Status.Units[1].RescheduledIn, c.d.Status.Units[1].Desired = 1, 4
+	c.d.Status.Units[1].RescheduledAt = ptr.To(metav1.NewTime(c.now.Add(-10 * time.Second)))
+	c.d.Status.RescheduledFor = purposeOf(c)
+	c.sets["web-a"].asked, c.sets["web-b"].asked = 2, 4
+	c.act()
+	c.lose("B", 2)
+	c.now = c.now.Add(10 * time.Second)
+	c.goOn(60, func() {})
+	if got := moved(&c.d.Status); got != "A-1 C+1" {
+		t.Errorf("moved %q", got)
 	}
 }

@@ -26,6 +26,8 @@ type unit struct {
 	// moved is how many pods came here (or, below 0, went away), and movedAt when some came last.
 	moved   int
 	movedAt time.Time
+	// came is how many have come since the last one before which the unit had rest, whatever has gone since.
+	came int
 	// short is how many pods have found no node for too long, wasShort the same as last written, and shortUntil until when
 	// nothing is moved here.
 	short, wasShort int
@@ -119,6 +121,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 func (u *unit) recall(written *cafev1alpha1.UnitStatus) {
 	u.known = true
 	u.moved = int(written.RescheduledIn - written.RescheduledOut)
+	u.came = int(written.RescheduledIn)
 	u.was = int(written.Desired) - u.moved
 	u.wasShort = int(written.Short)
 	u.movedAt, u.shortUntil = timeOf(written.RescheduledAt), timeOf(written.ShortUntil)

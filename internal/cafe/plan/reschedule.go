@@ -56,9 +56,11 @@ func (p *pass) reschedule() (decided bool) {
 // place of a pod that the running group has not brought up yet, or else later. No unit gets a second Beta pod.
 func (p *pass) move(from, to *unit) {
 	open := p.running() && !p.done[p.current] && !p.groups[p.current].Beta && from.UpdatedAvailable < p.due(from)
+	if !p.now.Before(to.movedAt.Add(rest)) {
+		to.came = max(0, to.moved)
+	}
 	from.moved--
-	to.moved++
-	to.movedAt = p.now
+	to.moved, to.came, to.movedAt = to.moved+1, to.came+1, p.now
 	switch {
 	case !p.running():
 	case open && p.groups[p.current].hand(from.name, to.name):
@@ -101,7 +103,7 @@ func (p *pass) watch(u *unit) (decided bool) {
 func (p *pass) movable(u *unit) (left, resting int) {
 	left = min(u.short, p.granted(u))
 	if p.now.Before(u.movedAt.Add(rest)) {
-		resting = min(left, max(0, u.moved))
+		resting = min(left, u.came)
 	}
 	return left - resting, resting
 }

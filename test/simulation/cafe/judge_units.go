@@ -214,10 +214,11 @@ func (m *moment) move(unit string, delta int, c unitCount, before *status) error
 			fresh += a.pods
 		}
 	}
-	if fresh > 0 {
-		return fmt.Errorf("unit %s gives %d pods up, and %d came less than %s ago", unit, -delta, fresh, rest)
+	short := c.late - max(0, c.has-desiredOf(before)[unit])
+	if fresh > 0 && -delta > max(0, short-fresh) {
+		return fmt.Errorf("unit %s gives %d pods up, %d are short, and %d came less than %s ago", unit, -delta, short, fresh, rest)
 	}
-	if short := c.late - max(0, c.has-desiredOf(before)[unit]); -delta > max(0, short) && c.late < -delta {
+	if -delta > max(0, short) && c.late < -delta {
 		return fmt.Errorf("unit %s gives %d pods up, and %d are short", unit, -delta, short)
 	}
 	return nil
