@@ -222,7 +222,7 @@ func (m *moment) ended(before *status) error {
 		if !m.book.reached[unit] && taken[unit] > 0 && ready < due {
 			return fmt.Errorf("group %d ends, and unit %s has had %d of %d pods available on the release", before.CurrentGroup, unit, c.newAvailable, c.released)
 		}
-		if want := min(m.book.baseline[unit]+taken[unit], desired[unit]) - max(0, -m.book.moved[unit]); truth[unit].released < min(want, taken[unit]) {
+		if want := min(m.book.baseline[unit]+taken[unit], desired[unit]-later[unit]) - max(0, -m.book.moved[unit]); truth[unit].released < min(want, taken[unit]) {
 			return fmt.Errorf("group %d ends, and unit %s was given %d of %d pods", before.CurrentGroup, unit, truth[unit].released, want)
 		}
 	}

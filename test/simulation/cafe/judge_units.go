@@ -131,6 +131,9 @@ func (m *moment) shrinks(set, before podSet, listed bool) error {
 			need += max(0, sure-max(c.available, view[unit].available, view[unit].believed))
 		}
 		worth := func(asked, lost int) int {
+			if !m.spec.Spec.Topology.AutoReschedule.Enable { // then nobody looks at pods
+				return asked
+			}
 			return asked - min(max(0, asked-final+coming(s, s.CurrentGroup)[unit]), max(0, lost))
 		}
 		gone := 0

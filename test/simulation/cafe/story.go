@@ -35,6 +35,7 @@ type simulation struct {
 	names []string // of the deployments
 	// patient: nobody confirms anything by themselves.
 	patient bool
+	crowded bool // the cells have little room since the storm has begun
 	begun   time.Time // of the end
 }
 
@@ -112,12 +113,15 @@ func (s *simulation) Begin() {
 		}
 		s.Create(d)
 	}
-	if s.About(crowded) {
-		s.Weights.Time = 4
-		for _, cell := range allUnits {
-			s.cells.room[cell] = s.Random.IntN(6)
-		}
+}
+
+// crowd leaves all cells little room.
+func (s *simulation) crowd() {
+	s.crowded, s.Weights.Time = true, 4
+	for _, cell := range allUnits {
+		s.cells.room[cell] = s.Random.IntN(6)
 	}
+	s.Tell("cells: room for %v", s.cells.room)
 }
 
 func (s *simulation) someUnits() []string {
@@ -256,6 +260,9 @@ func (s *simulation) DisturbPod(pod *corev1.Pod) {
 
 // Chores are what goes on besides: people who confirm, cells that become full, and the controllers of Kubernetes.
 func (s *simulation) Chores(add func(weight int, do func())) {
+	if s.About(crowded) && !s.Calm && !s.crowded {
+		s.crowd()
+	}
 	if act := s.kube.step(); act != nil {
 		add(s.Weights.Reconcile, act)
 	}
