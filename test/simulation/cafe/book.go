@@ -40,7 +40,6 @@ type book struct {
 type arrival struct {
 	at   time.Time
 	pods int
-	gone int // how many have left since
 }
 
 func newBook() *book {

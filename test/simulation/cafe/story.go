@@ -35,7 +35,7 @@ type simulation struct {
 	names []string // of the deployments
 	// patient: nobody confirms anything by themselves.
 	patient bool
-	crowded bool // the cells have little room since the storm has begun
+	crowded bool      // the cells have little room since the storm has begun
 	begun   time.Time // of the end
 }
 
