@@ -34,7 +34,8 @@ type Judge struct {
 	saw    []client.Object // the versions of the set that the running reconcile may act on
 	done   int             // how much of the log was judged
 	Ours   map[types.UID]*Deeds
-	data   map[types.UID]Release // of revisions
+	served map[types.UID]time.Time // until when pods were ready, as far as endpoints know
+	data   map[types.UID]Release   // of revisions
 	// Deleted are the names of pods that the manager deleted while they were active.
 	Deleted map[string]bool
 	Err     error // the first violation
@@ -50,7 +51,7 @@ type Deeds struct {
 }
 
 func newJudge(server *api.Server, c clock.PassiveClock, kind SetKind, tell func(string, ...any)) *Judge {
-	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
+	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, served: map[types.UID]time.Time{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
 }
 
 // Begin starts a reconcile that looks at view.
@@ -114,6 +115,7 @@ func (j *Judge) Look() {
 	log := j.Server.Log()
 	for ; j.done < len(log); j.done++ {
 		w := log[j.done]
+		j.serve(w)
 		if w.Actor != Actor {
 			continue
 		}

@@ -47,6 +47,8 @@ type Moment[S client.Object] struct {
 	World func(*World)
 	// For is how long is waited instead, when it is not 0.
 	For time.Duration
+	// Resends: nodes that have not seen yet that their pod was drained report it ready once more.
+	Resends bool
 }
 
 // transcript is a scenario while it is told.
@@ -111,6 +113,14 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 	if m.World != nil {
 		m.World(t.World)
 		t.say("%s", m.Says)
+	}
+	if m.Resends {
+		t.say("%s", m.Says)
+		for _, pod := range t.Pods() {
+			if k := t.Kubelet[pod.UID]; k.contradicts(pod) {
+				t.resend(pod, k)
+			}
+		}
 	}
 	if m.Pods == nil {
 		return

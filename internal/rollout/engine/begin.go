@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+)
+
+// locate waits for the workloads to be there. A kind that cannot be driven is for verify to say, when it is there.
+func (m *machine) locate() verdict {
+	for _, side := range m.sides() {
+		w, ref := m.workload(side), m.ref(side)
+		switch {
+		case !w.Found && w.Unfit != "":
+			return waitForWorkload(w.Unfit)
+		case !w.Found:
+			return waitForWorkload(fmt.Sprintf("waits for the %s: there is no %s %s", side, ref.Kind, ref.Name))
+		case w.Going:
+			return waitForWorkload(fmt.Sprintf("waits for the %s: %s %s is being deleted", side, ref.Kind, ref.Name))
+		}
+	}
+	return verdict{event: Located, why: "the workloads are there"}
+}
+
+// verify finds out whether the plan can be carried out, before anything is claimed.
+func (m *machine) verify() verdict {
+	for _, side := range m.sides() {
+		w, ref := m.workload(side), m.ref(side)
+		switch {
+		case !w.Found || w.Going:
+			return waitForWorkload(fmt.Sprintf("waits for the %s: %s %s is gone", side, ref.Kind, ref.Name))
+		case w.Unfit != "":
+			return impossible("UnfitWorkload", w.Unfit)
+		case w.Owner != "":
+			return impossible("Controlled", fmt.Sprintf("%s %s is controlled by %s, and only one can be in charge", ref.Kind, ref.Name, w.Owner))
+		case !w.Seen: // its status is of before, and can say that there is nothing to do
+			v := waitForWorkload(fmt.Sprintf("waits until %s %s is seen by its own controller", ref.Kind, ref.Name))
+			v.again = pollSoon
+			return v
+		}
+	}
+	running, v := m.kindOfRollout()
+	if v != nil {
+		return *v
+	}
+	for _, side := range m.sides() {
+		if w := m.workload(side); w.Busy != "" && !w.Held {
+			return waitForWorkload(fmt.Sprintf("waits until %s %s has ended what it is in the middle of: %s", m.ref(side).Kind, m.ref(side).Name, w.Busy))
+		}
+	}
+	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
+	running.RolloutBatches = Batches(&m.Rollout.Plan, int(running.Total))
+	if err := CheckBatches(running.RolloutBatches, int(running.Total)); err != nil {
+		return impossible("BatchesDoNotAddUp", err.Error())
+	}
+	m.status.Running = running
+	m.status.RolloutOriginalSize = int32(m.Target.Replicas)
+	m.status.RolloutTargetSize = running.Total
+	if running.Mode == rolloutv1alpha1.ScaleMode {
+		m.status.RolloutTargetSize = *m.Rollout.Plan.TargetSize
+	}
+	if m.Source != nil {
+		m.status.RolloutOriginalSize = int32(m.Source.Replicas)
+	}
+	m.status.NewPodTemplateIdentifier = m.Target.Template
+	return verdict{event: Verified, why: fmt.Sprintf("begins: %d pods in %d batches", running.Total, len(running.RolloutBatches))}
+}
+
+// kindOfRollout says what kind of change is asked for, and how many pods the batches divide; or why it is none.
+func (m *machine) kindOfRollout() (*rolloutv1alpha1.RunningRollout, *verdict) {
+	size, asked := m.Rollout.Plan.TargetSize, int(ptr.Deref(m.Rollout.Plan.TargetSize, 0))
+	target := &m.Target
+	const field = "spec.rolloutPlan.targetSize"
+	switch {
+	case m.Source != nil && target.Versions:
+		return nil, stop(impossible("SourceNotNeeded", fmt.Sprintf(
+			"spec.sourceRef: must be empty, as a %s holds both versions of its template itself", m.Rollout.Target.Kind)))
+	case m.Source != nil:
+		total := target.Replicas + m.Source.Replicas
+		if size != nil && asked < m.Source.Replicas {
+			return nil, stop(impossible("TooSmall", fmt.Sprintf("%s: must be at least %d, the size of the source, and is %d", field, m.Source.Replicas, asked)))
+		}
+		if size != nil {
+			total = asked
+		}
+		if m.Source.Replicas == 0 && m.Source.Pods == 0 && target.Replicas == total && !target.Held {
+			return nil, stop(verdict{event: AlreadyDone, why: "the source has no pods, and the target has all"})
+		}
+		return &rolloutv1alpha1.RunningRollout{Mode: rolloutv1alpha1.TwoObjectsMode, Total: int32(total)}, nil
+	case target.Versions && target.Differs:
+		if size != nil && asked != target.Replicas {
+			return nil, stop(impossible("SizeDiffers", fmt.Sprintf(
+				"%s: must be %d, the size of the workload, while its template is rolled out, and is %d; scale it in a rollout of its own", field, target.Replicas, asked)))
+		}
+		return &rolloutv1alpha1.RunningRollout{Mode: rolloutv1alpha1.InPlaceMode, Total: int32(target.Replicas)}, nil
+	case size != nil && asked == target.Replicas:
+		return nil, stop(verdict{event: AlreadyDone, why: fmt.Sprintf("there are %d pods already", asked)})
+	case size != nil:
+		return &rolloutv1alpha1.RunningRollout{Mode: rolloutv1alpha1.ScaleMode, Total: int32(max(asked-target.Replicas, target.Replicas-asked))}, nil
+	case target.Versions:
+		return nil, stop(verdict{event: AlreadyDone, why: "all pods are on the newest template"})
+	}
+	return nil, stop(impossible("NothingAsked", fmt.Sprintf(
+		"spec.sourceRef: is needed to roll out a %s, and spec.rolloutPlan.targetSize to scale one; there is neither", m.Rollout.Target.Kind)))
+}
+
+func stop(v verdict) *verdict { return &v }
+
+func impossible(reason, why string) verdict {
+	return verdict{event: Impossible, reason: reason, why: why}
+}
+
+func waitForWorkload(why string) verdict {
+	return verdict{why: why, waiting: rolloutv1alpha1.WaitingForWorkload, again: poll}
+}
+
+// initialize marks the rollout, calls the first webhooks and claims the workloads.
+//
+// What the rollout is about to hold is in the stored status before it holds anything: it must find its workloads again when
+// the spec names others, or when the object is deleted.
+func (m *machine) initialize() verdict {
+	if m.Rollout.Status.Running == nil || m.Rollout.Status.Run != m.status.Run {
+		return verdict{why: m.status.Message, again: time.Millisecond}
+	}
+	if !m.Rollout.Finalizer {
+		return verdict{why: "begins", actions: []Action{Enter{Because("the workloads have to be let go before the rollout goes")}}}
+	}
+	if v, waits := m.hooks(rolloutv1alpha1.InitializeRolloutHook, string(rolloutv1alpha1.InitializingState)); waits {
+		return v
+	}
+	var actions []Action
+	for _, side := range m.sides() {
+		w := m.workload(side)
+		if !w.Found {
+			return m.gone(side)
+		}
+		if w.Held {
+			continue
+		}
+		if w.Owner != "" {
+			return m.fail("Controlled", fmt.Sprintf("%s %s has come under the control of %s", m.ref(side).Kind, m.ref(side).Name, w.Owner))
+		}
+		actions = append(actions, Hold{Because("its rollout begins"), side, m.status.Running.Mode, w.Updated})
+	}
+	if len(actions) > 0 {
+		return verdict{why: "claims the workloads", actions: actions}
+	}
+	return verdict{event: Claimed, why: "the workloads are held"}
+}
+
+// sides are those that the rollout has: the source first, so that of two objects the one that serves is never without us.
+func (m *machine) sides() []Side {
+	if m.Source == nil {
+		return []Side{Target}
+	}
+	return []Side{Source, Target}
+}
+
+func (m *machine) workload(s Side) *Workload {
+	if s == Source && m.Source != nil {
+		return m.Source
+	}
+	return &m.Target
+}
+
+func (m *machine) ref(s Side) rolloutv1alpha1.WorkloadReference {
+	target, source := m.Rollout.Target, m.Rollout.Source
+	if r := m.status.Running; r != nil {
+		target, source = r.TargetRef, r.SourceRef
+	}
+	if s == Source && source != nil {
+		return *source
+	}
+	return target
+}

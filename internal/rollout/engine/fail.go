@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+)
+
+// defaultDeadline is the progressDeadlineSeconds of a plan that was stored without one.
+const defaultDeadline = 600
+
+// broken ends the rollout, whatever the failure policy is.
+func (m *machine) broken(reason, why string) verdict {
+	m.note(reason, why)
+	return verdict{event: Broken, reason: reason, why: why}
+}
+
+func (m *machine) note(reason, why string) {
+	m.status.Failure = &rolloutv1alpha1.RolloutFailure{Reason: reason, Message: why, Generation: m.Rollout.Generation}
+}
+
+// fail is for what the failure policy decides about.
+func (m *machine) fail(reason, why string) verdict {
+	m.note(reason, why)
+	if m.state() == BatchInRolling || m.state() == BatchVerifying {
+		return verdict{event: Missed, reason: reason, why: why}
+	}
+	return m.byPolicy()
+}
+
+// byPolicy says what a failure that was noted leads to.
+func (m *machine) byPolicy() verdict {
+	f := m.status.Failure
+	if m.Rollout.Plan.FailurePolicy != rolloutv1alpha1.PauseOnFailure {
+		return verdict{event: Broken, reason: f.Reason, why: f.Message}
+	}
+	return verdict{
+		waiting: rolloutv1alpha1.WaitingForPerson,
+		why:     fmt.Sprintf("waits for a person by failurePolicy Pause: %s; change the rollout or the workload, or use slipway rollout retry or abort", f.Message),
+	}
+}
+
+// failed is for a rollout that waits at a failure: it goes on when its spec has changed, or when a person asks for it.
+func (m *machine) failed() (verdict, bool) {
+	f := m.status.Failure
+	if f == nil || m.state() == Failing || m.state() == Abandoning {
+		return verdict{}, false
+	}
+	retried := m.Rollout.Annotations[rolloutv1alpha1.AnnotationRetry] == m.status.Take()
+	if f.Generation == m.Rollout.Generation && !retried {
+		return m.byPolicy(), true
+	}
+	m.status.Failure = nil
+	m.status.Attempt++
+	m.status.Hooks, m.status.Metrics = nil, nil
+	m.status.LastProgressTime = at(m.now)
+	m.news = append(m.news, News{Reason: "RolloutRetried", Note: fmt.Sprintf("taken up again, for the time %d", m.status.Attempt)})
+	return verdict{}, false
+}
+
+// orLate has the failure policy decide when a batch has gone without progress for too long. Only waiting for pods counts.
+func (m *machine) orLate(v verdict) verdict {
+	deadline := time.Duration(ptr.Deref(m.Rollout.Plan.ProgressDeadlineSeconds, defaultDeadline)) * time.Second
+	if v.waiting != rolloutv1alpha1.WaitingForPods || deadline == 0 {
+		return v
+	}
+	m.count()
+	since := m.now
+	if m.status.WaitingFor == rolloutv1alpha1.WaitingForPods && m.status.LastProgressTime != nil && !m.progressed() {
+		since = m.status.LastProgressTime.Time
+	}
+	left := since.Add(deadline).Sub(m.now)
+	if left <= 0 {
+		return m.fail("DeadlineMissed", fmt.Sprintf("%s has made no progress for %s: %s", m.batchName(), deadline, v.why))
+	}
+	if v.again == 0 || left < v.again {
+		v.again = left
+	}
+	return v
+}
+
+// progressed tells whether more pods are changed, or available, than at the look before.
+func (m *machine) progressed() bool {
+	before := &m.Rollout.Status
+	return m.moved || m.status.UpgradedReplicas > before.UpgradedReplicas || m.status.UpgradedReadyReplicas > before.UpgradedReadyReplicas
+}

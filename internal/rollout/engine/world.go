@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/measure"
+)
+
+// World is everything that one decision depends on.
+type World struct {
+	Rollout Rollout
+	// Target is the newer workload, or the only one.
+	Target Workload
+	// Source is the older one; nil when the rollout has none.
+	Source *Workload
+	// Calls are what is known of webhooks that were called, by the key of the call.
+	Calls map[string]Call
+	// Samples are those of metrics that were taken, by the key of the sample.
+	Samples map[string]Sample
+	// Asked is what came last of asking for samples that were not taken yet, by the same key.
+	Asked map[string]string
+}
+
+// Rollout is an object that has a RolloutPlan.
+type Rollout struct {
+	Namespace, Name string
+	UID             types.UID
+	Generation      int64
+	// Deleting: the object is being deleted. Finalizer: ours is on it.
+	Deleting, Finalizer bool
+	Target              rolloutv1alpha1.WorkloadReference
+	Source              *rolloutv1alpha1.WorkloadReference
+	Plan                rolloutv1alpha1.RolloutPlan
+	// RevertOnDelete of the object or of its plan.
+	RevertOnDelete bool
+	Annotations    map[string]string
+	Status         rolloutv1alpha1.RolloutStatus
+}
+
+// Workload is what is seen of a workload. Numbers are of pods.
+type Workload struct {
+	Found bool
+	// Unfit tells why a workload of this kind can never be driven as it is asked for; empty when it can.
+	Unfit string
+	// Versions: the kind holds two versions of its template at once.
+	Versions bool
+	// Held: this rollout controls it. Owner names the object that controls it otherwise; empty for none.
+	Held  bool
+	Owner string
+	// Going: it is being deleted.
+	Going bool
+	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
+	Busy string
+	// Seen: its own controller has seen what it is asked for.
+	Seen bool
+	// Template identifies its pod template.
+	Template string
+	// Replicas is what it is asked for, and Pods how many there are that have not ended.
+	Replicas, Pods int
+	// Ready and Available are of all pods.
+	Ready, Available int
+	// Others is by how much others have changed Replicas while this rollout held it.
+	Others int
+	// Asked is how many pods may be on the newest template; Updated are, and UpdatedAvailable of these are available. Only
+	// for kinds with two versions.
+	Asked, Updated, UpdatedAvailable int
+	// Differs: pods on the newest template and pods that are not are told apart, and there are, or may be, some of the others.
+	Differs bool
+	// Waits says what the pods wait for, for people: "pod web-3 pulls its image"; empty when it is not known.
+	Waits string
+	// Before is what stood in it when this rollout claimed it.
+	Before Before
+}
+
+// Before is what stood in a workload when it was claimed.
+type Before struct {
+	// Replicas it was asked for.
+	Replicas int
+	// Template identifies the pod template that all pods had, or most. Empty when there was none.
+	Template string
+	// Known: that template can be brought back. Why says why not.
+	Known bool
+	Why   string
+}
+
+// Call is what is known of the call of a webhook.
+type Call struct {
+	// Answered: it has passed or rejected. Otherwise it is under way, or tried again.
+	Answered, Passed bool
+	// Attempts is how many times it was delivered.
+	Attempts int
+	// Message says what was answered last.
+	Message string
+}
+
+// Sample is what came of asking for a metric once.
+type Sample struct {
+	measure.Sample
+	// At is when it was taken.
+	At time.Time
+}
+
+// Looks are the workloads to look at: those that are held, or about to be, also when the spec names others by now.
+func (r *Rollout) Looks() (target rolloutv1alpha1.WorkloadReference, source *rolloutv1alpha1.WorkloadReference) {
+	if running := r.Status.Running; running != nil && !r.Status.RollingState.IsFinal() {
+		return running.TargetRef, running.SourceRef
+	}
+	return r.Target, r.Source
+}
