@@ -96,6 +96,9 @@ func conditionsOf(d *cafev1alpha1.CafeDeployment, next plan.Plan, outcomes []app
 	}
 	failures := report.Failures(outcomes, func(step.Step) bool { return true })
 	waits := strings.Join(slices.Concat(failures, next.Full, next.Waits), "; ")
+	if waits == "" && len(next.Lacks) > 0 { // no group waits for them: they were lost
+		waits = report.Shortened(next.Lacks, "; ")
+	}
 	progressing(w, next, failures, waits)
 	if next.Confirm != "" {
 		w.Set(cafev1alpha1.ConditionWaitingForConfirm, true, "GroupDone", next.Confirm)

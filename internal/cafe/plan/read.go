@@ -26,6 +26,8 @@ type unit struct {
 	// moved is how many pods came here (or, below 0, went away), and movedAt when some came last.
 	moved   int
 	movedAt time.Time
+	// came is how many have come since the last one before which the unit had rest, whatever has gone since.
+	came int
 	// short is how many pods have found no node for too long, wasShort the same as last written, and shortUntil until when
 	// nothing is moved here.
 	short, wasShort int
@@ -91,6 +93,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 	u.sets, u.unschedulable, u.there = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable), seen.Pods
 	slices.SortFunc(u.sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(u.unschedulable, time.Time.Compare)
+	unit := 0
 	for _, s := range u.sets {
 		u.seen = u.seen && s.Seen
 		counts := s.Counts
@@ -107,10 +110,12 @@ func (p *pass) observe(u *unit, seen Unit) {
 			u.Updated = s.Asked
 		}
 		if versioned(p.spec.PodSetType) {
-			u.asked = max(u.asked, s.UnitAsked)
-		} else {
-			u.asked += s.Asked
+			unit = max(unit, s.UnitAsked)
 		}
+		u.asked += s.Asked
+	}
+	if versioned(p.spec.PodSetType) { // for a while it has more than it is asked for; a set without pods may say an old number
+		u.asked = min(u.asked, unit)
 	}
 }
 
@@ -118,6 +123,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 func (u *unit) recall(written *cafev1alpha1.UnitStatus) {
 	u.known = true
 	u.moved = int(written.RescheduledIn - written.RescheduledOut)
+	u.came = int(written.RescheduledIn)
 	u.was = int(written.Desired) - u.moved
 	u.wasShort = int(written.Short)
 	u.movedAt, u.shortUntil = timeOf(written.RescheduledAt), timeOf(written.ShortUntil)
