@@ -12,6 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/pod"
@@ -24,14 +26,7 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 	if !reads.pods && !reads.revisions {
 		return nil
 	}
-	selector := &metav1.LabelSelector{}
-	if err := remarshal(in("spec", "selector").get(s.Object), selector); err != nil {
-		return nil // no pod is found by a selector that nobody can read
-	}
-	matches, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil || matches.Empty() {
-		return nil
-	}
+	matches := selectorOf(s.Object)
 	within := []client.ListOption{client.InNamespace(s.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: matches}}
 	if reads.pods {
 		pods := &corev1.PodList{}
@@ -58,6 +53,19 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 		revision.Sort(s.revisions)
 	}
 	return nil
+}
+
+// selectorOf finds the children of a workload: none when nobody can read its selector.
+func selectorOf(o *unstructured.Unstructured) labels.Selector {
+	written := &metav1.LabelSelector{}
+	if err := remarshal(in("spec", "selector").get(o), written); err != nil {
+		return labels.Nothing()
+	}
+	selector, err := metav1.LabelSelectorAsSelector(written)
+	if err != nil || selector.Empty() {
+		return labels.Nothing()
+	}
+	return selector
 }
 
 // updatedOf counts those of the pods that are on the newest template, and of these the available ones.
