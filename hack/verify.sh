@@ -12,8 +12,8 @@ fail() {
 }
 
 # Compared with the files as they stood, not with a commit, so that it also helps before a commit.
-generated=(api config)
-cp -R "${generated[@]}" "$before"
+generated=(api config docs/states)
+cp -R --parents "${generated[@]}" "$before"
 make --no-print-directory generate >/dev/null
 for dir in "${generated[@]}"; do
 	diff -ru "$before/$dir" "$dir" || fail "$dir was not up to date; commit what make generate wrote"

@@ -205,6 +205,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return a.deleteSet(ctx, owner, s)
 	case step.Annotate:
 		return a.annotate(ctx, owner, s)
+	case step.SetFinalizers:
+		return a.setFinalizers(ctx, owner, s)
 	case step.UpdateInPlace:
 		return a.changePod(ctx, owner, s.Target, s.Drain, s.Resize, s.Patch)
 	}

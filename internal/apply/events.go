@@ -55,6 +55,8 @@ func announce(o Outcome, own func(step.Step) (Words, bool)) (a announcement, wor
 	switch {
 	case !told, o.Err != nil && IsConflict(o.Err), o.Err == nil && words.Done == "":
 		return announcement{}, false
+	case isUpdate && update.CutsGrace && o.Err == nil:
+		return announcement{corev1.EventTypeWarning, "UpdateWithoutDrain", words.Action}, true
 	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 		return announcement{}, false
 	case o.Err != nil:
@@ -80,7 +82,7 @@ func noteOn(same []Outcome) string {
 	case step.ResizeClaim, step.GiveClaim:
 		objects = "claim "
 	case step.CreateSet, step.ChangeSet, step.DeleteSet:
-		objects = "pod set "
+		objects = setNoun(same[0].Step) + " "
 	case step.Annotate: // it is about the object itself
 		return same[0].Step.Why()
 	default: // all others that are told of are pods'
@@ -90,6 +92,16 @@ func noteOn(same []Outcome) string {
 		objects = fmt.Sprintf("%s and %d more", objects, more)
 	}
 	return objects + ": " + same[0].Step.Why()
+}
+
+// setNoun is what a set is called: by its kind, when the object says it.
+func setNoun(s step.Step) string {
+	if change, is := s.(step.ChangeSet); is {
+		if kind := change.Before.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+			return kind
+		}
+	}
+	return "pod set"
 }
 
 func objectOf(s step.Step) runtime.Object {
@@ -155,6 +167,8 @@ func eventOf(s step.Step) (Words, bool) {
 		return Words{"SuccessfulDelete", "FailedDelete", "Delete"}, true
 	case step.Annotate:
 		return Words{Done: s.Event, Failed: "FailedUpdate", Action: "Update"}, true
+	case step.SetFinalizers:
+		return Words{Failed: "FailedUpdate", Action: "Update"}, true
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.ReleasePod, step.PatchPod, step.SetConditions,
 		step.TrimPodsToDelete:
 		return Words{}, false

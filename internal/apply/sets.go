@@ -49,6 +49,20 @@ func (a *Applier) annotate(ctx context.Context, owner types.UID, s step.Annotate
 	return a.mergePatch(ctx, owner, "the annotations of", at(s.Object, s.Target), body)
 }
 
+type finalizerPatch struct {
+	Metadata finalizerPatchMeta `json:"metadata"`
+}
+
+type finalizerPatchMeta struct {
+	versionPatch
+	Finalizers []string `json:"finalizers"`
+}
+
+func (a *Applier) setFinalizers(ctx context.Context, owner types.UID, s step.SetFinalizers) error {
+	body := finalizerPatch{Metadata: finalizerPatchMeta{versionPatch{UID: s.UID, ResourceVersion: s.ResourceVersion}, s.Finalizers}}
+	return a.mergePatch(ctx, owner, "the finalizers of", at(s.Object, s.Target), body)
+}
+
 func copyOf(o step.Object) client.Object {
 	return o.DeepCopyObject().(client.Object)
 }

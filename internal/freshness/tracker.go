@@ -28,7 +28,8 @@ const (
 )
 
 // Tracker notes writes and tells whether the cache shows them. It is safe for concurrent use, except that
-// Unseen is called by one goroutine at a time for one owner (as a work queue does).
+// Unseen is called by one goroutine at a time for one owner (as a work queue does). A nil tracker notes nothing: it is for
+// who reads live what it writes.
 type Tracker struct {
 	cache, live client.Reader
 	clock       clock.PassiveClock
@@ -87,6 +88,9 @@ func (t *Tracker) Forget(owner types.UID) {
 }
 
 func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
+	if t == nil {
+		return
+	}
 	now := t.clock.Now()
 	w.made, w.verify = now, now.Add(verifyEvery)
 	k := key{kind: kindOf(object), name: client.ObjectKeyFromObject(object)}

@@ -170,6 +170,9 @@ type UpdateInPlace struct {
 	// Resumes marks a later part of an update that was begun earlier: after its grace period, or the next
 	// batch of containers.
 	Resumes bool
+	// CutsGrace marks what comes although the pod was not out of service for its grace period: somebody keeps reporting it
+	// ready.
+	CutsGrace bool
 }
 
 // CreateClaim creates a claim that a pod mounts. The pod is not created when one of its claims could not
@@ -263,6 +266,15 @@ type Annotate struct {
 	Annotations map[string]*string
 	// Event is the reason of the event that people see; none when empty.
 	Event string
+}
+
+// SetFinalizers gives the object that is looked after these finalizers, and no others.
+type SetFinalizers struct {
+	Because
+	Target
+	// Object is any object of its kind.
+	Object     Object
+	Finalizers []string
 }
 
 // Patch is a change of one pod that names only what changes. Labels and annotations with a nil value

@@ -115,8 +115,6 @@ type Plan struct {
 	News []News
 	// LookAgain is how long to wait when nothing happens before; 0 for as long as nothing does.
 	LookAgain time.Duration
-	// Gone: the object may go.
-	Gone bool
 }
 
 // News is something that people are told once.
@@ -124,4 +122,18 @@ type News struct {
 	Reason, Note string
 	// Bad news are warnings.
 	Bad bool
+}
+
+// SideOf is the workload that an action is about. Those of in-place kinds are about the target.
+func SideOf(a Action) Side {
+	switch a := a.(type) {
+	case Hold:
+		return a.On
+	case Resize:
+		return a.On
+	case Release:
+		return a.On
+	case Enter, Leave, Advance, BringBack, Invoke, Measure:
+	}
+	return Target
 }

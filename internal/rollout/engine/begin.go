@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -37,6 +38,10 @@ func (m *machine) verify() verdict {
 			return impossible("UnfitWorkload", w.Unfit)
 		case w.Owner != "":
 			return impossible("Controlled", fmt.Sprintf("%s %s is controlled by %s, and only one can be in charge", ref.Kind, ref.Name, w.Owner))
+		case !w.Seen: // its status is of before, and can say that there is nothing to do
+			v := waitForWorkload(fmt.Sprintf("waits until %s %s is seen by its own controller", ref.Kind, ref.Name))
+			v.again = pollSoon
+			return v
 		}
 	}
 	running, v := m.kindOfRollout()
@@ -115,7 +120,13 @@ func waitForWorkload(why string) verdict {
 }
 
 // initialize marks the rollout, calls the first webhooks and claims the workloads.
+//
+// What the rollout is about to hold is in the stored status before it holds anything: it must find its workloads again when
+// the spec names others, or when the object is deleted.
 func (m *machine) initialize() verdict {
+	if m.Rollout.Status.Running == nil || m.Rollout.Status.Run != m.status.Run {
+		return verdict{why: m.status.Message, again: time.Millisecond}
+	}
 	if !m.Rollout.Finalizer {
 		return verdict{why: "begins", actions: []Action{Enter{Because("the workloads have to be let go before the rollout goes")}}}
 	}

@@ -21,7 +21,7 @@ func (m *machine) superseded() string {
 	if r == nil || r.Mode == rolloutv1alpha1.ScaleMode || !w.Found || w.Template == m.status.NewPodTemplateIdentifier {
 		return ""
 	}
-	if state := m.state(); state == Finalising && !w.Held {
+	if state := m.state(); (state == Finalising || state == Failing) && !w.Held {
 		return "" // it has been let go: what happens to it now is no longer ours
 	}
 	if m.state() == Failing && w.Template == w.Before.Template {
@@ -90,7 +90,7 @@ func (m *machine) goAway() verdict {
 	if m.status.Ending == rolloutv1alpha1.RevertEnding && !m.Rollout.RevertOnDelete && m.status.Failure == nil {
 		m.status.Ending = rolloutv1alpha1.LeaveEnding // a person has changed their mind
 	}
-	if m.status.Ending != "" {
+	if m.status.Ending != "" || m.held() {
 		if v, waits := m.unwind(string(rolloutv1alpha1.RolloutDeletingState)); waits {
 			return v
 		}
@@ -154,12 +154,20 @@ func (m *machine) before() int {
 	return m.goalOf(int(m.status.CurrentBatch)-1, total)
 }
 
+func (m *machine) held() bool {
+	return m.Target.Held || m.Source != nil && m.Source.Held
+}
+
 // letGo releases the workloads that are held.
 func (m *machine) letGo(opens bool) (verdict, bool) {
+	mode := rolloutv1alpha1.InPlaceMode // asks for the least where the status is lost
+	if m.status.Running != nil {
+		mode = m.status.Running.Mode
+	}
 	var actions []Action
 	for _, side := range m.sides() {
 		if w := m.workload(side); w.Found && w.Held {
-			actions = append(actions, Release{Because(m.why(opens)), side, m.status.Running.Mode, opens, min(w.Asked, w.Updated)})
+			actions = append(actions, Release{Because(m.why(opens)), side, mode, opens, min(w.Asked, w.Updated)})
 		}
 	}
 	return verdict{why: "lets go of the workloads", actions: actions}, len(actions) > 0

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/measure"
 )
 
 // cluster is a small model of what a rollout acts on. Workloads take one tick to see what they are asked for, one more for their
@@ -22,7 +23,7 @@ type cluster struct {
 	// hooks answer the n-th delivery of a call; nil passes at once.
 	hooks func(key string, attempt int) Call
 	// metric is the number that each sample gives.
-	metric string
+	metric float64
 
 	lines []string
 	gone  bool
@@ -131,7 +132,7 @@ func (c *cluster) act(a Action) {
 	case Hold:
 		w := c.side(a.On)
 		w.Held, w.Asked, w.Seen = true, a.Asked, false
-		w.Before.Replicas = w.Replicas
+		w.Before = Before{Replicas: w.Replicas, Template: "old", Known: true}
 	case Advance:
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:
@@ -145,7 +146,7 @@ func (c *cluster) act(a Action) {
 		w.UpdatedAvailable, c.broken = w.Updated, false
 	case Release:
 		w := c.side(a.On)
-		w.Held = false
+		w.Held, w.Before = false, Before{} // what was before is remembered on the workload only while it is held
 		w.Asked = a.Asked
 		if a.Opens {
 			w.Asked = w.Replicas
@@ -164,7 +165,7 @@ func (c *cluster) act(a Action) {
 		call.Attempts = attempts
 		c.world.Calls[a.Key] = call
 	case Measure:
-		c.world.Samples[a.Key] = Sample{At: c.now, Value: c.metric}
+		c.world.Samples[a.Key] = Sample{measure.Sample{Kind: measure.Measured, Value: c.metric}, c.now}
 	}
 }
 

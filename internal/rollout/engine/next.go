@@ -16,6 +16,8 @@ const (
 	movesAtOnce = 16
 	// poll is how soon to look again at what is not watched: workloads that no rollout holds.
 	poll = 5 * time.Second
+	// pollSoon is for what takes its own controller a moment.
+	pollSoon = 500 * time.Millisecond
 )
 
 // machine is one look at a rollout.
@@ -72,7 +74,7 @@ func (m *machine) turns() bool {
 func (m *machine) adopt() {
 	state := StateOf(&m.status)
 	switch {
-	case m.status.Running != nil || m.status.Run > 0:
+	case m.status.ObservedGeneration > 0: // ours: others do not write it
 	case state.Rolling.IsFinal():
 		m.status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: m.Rollout.Target, SourceRef: m.Rollout.Source, TargetSize: m.Rollout.Plan.TargetSize}
 	case state != None:

@@ -187,3 +187,9 @@ func eventsFrom(s State) map[Event]bool {
 	}
 	return found
 }
+
+// Always tells whether every running state can be left by an event.
+func Always(e Event) bool {
+	_, known := always[e]
+	return known
+}

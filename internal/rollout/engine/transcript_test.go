@@ -25,7 +25,7 @@ type story struct {
 	// broken, hooks and metric: see cluster.
 	broken bool
 	hooks  func(string, int) Call
-	metric string
+	metric float64
 	// each is called before every look.
 	each func(*cluster)
 	want State
@@ -113,10 +113,10 @@ var stories = map[string]story{
 		c.world.Source.Replicas += 5
 		c.world.Source.Others = 5
 	}), want: Succeeded},
-	"metrics": {world: newWorld(), spoil: func(w *World) { w.Rollout.Plan.CanaryMetric = errors }, metric: "0.001", want: Succeeded},
+	"metrics": {world: newWorld(), spoil: func(w *World) { w.Rollout.Plan.CanaryMetric = errors }, metric: 0.001, want: Succeeded},
 	"metric fails, reverts": {world: newWorld(), spoil: func(w *World) {
 		w.Rollout.Plan.CanaryMetric, w.Rollout.Plan.FailurePolicy = errors, rolloutv1alpha1.RevertOnFailure
-	}, metric: "0.5", want: Failed},
+	}, metric: 0.5, want: Failed},
 	"hooks":           {world: newWorld(), spoil: withHooks(Call{}), hooks: slow, want: Succeeded},
 	"a hook rejects":  {world: newWorld(), spoil: withHooks(Call{}), hooks: func(string, int) Call { return Call{Answered: true, Message: "403"} }, want: Failed},
 	"batches too big": {world: newWorld(), spoil: func(w *World) { w.Rollout.Plan.RolloutBatches = batchesOf(12, nil) }, want: Failed},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/measure"
 )
 
 // World is everything that one decision depends on.
@@ -19,7 +20,7 @@ type World struct {
 	Source *Workload
 	// Calls are what is known of webhooks that were called, by the key of the call.
 	Calls map[string]Call
-	// Samples are the newest samples of metrics, by the key of the sample.
+	// Samples are those of metrics that were taken, by the key of the sample.
 	Samples map[string]Sample
 }
 
@@ -95,12 +96,17 @@ type Call struct {
 	Message string
 }
 
-// Sample is the newest answer to the query of a metric.
+// Sample is what came of asking for a metric once.
 type Sample struct {
+	measure.Sample
 	// At is when it was taken.
 	At time.Time
-	// Value is a decimal number; empty when there was none.
-	Value string
-	// Message says why there was none.
-	Message string
+}
+
+// Looks are the workloads to look at: those that are held, or about to be, also when the spec names others by now.
+func (r *Rollout) Looks() (target rolloutv1alpha1.WorkloadReference, source *rolloutv1alpha1.WorkloadReference) {
+	if running := r.Status.Running; running != nil && !r.Status.RollingState.IsFinal() {
+		return running.TargetRef, running.SourceRef
+	}
+	return r.Target, r.Source
 }

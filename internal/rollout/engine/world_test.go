@@ -60,7 +60,7 @@ func number(v any) *intstr.IntOrString {
 
 // started is the status of a rollout of newWorld that is in a state.
 func started(s State) rolloutv1alpha1.RolloutStatus {
-	status := rolloutv1alpha1.RolloutStatus{RollingState: s.Rolling, BatchRollingState: s.Batch, Run: 1}
+	status := rolloutv1alpha1.RolloutStatus{RollingState: s.Rolling, BatchRollingState: s.Batch, Run: 1, ObservedGeneration: 1}
 	if s == None || s == Locating || s == Verifying {
 		return status
 	}

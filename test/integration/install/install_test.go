@@ -27,6 +27,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -67,7 +68,7 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
 	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
-		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io", "metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -88,6 +89,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 		"CustomResourceDefinition inplacesets.apps.cafe.cloud.alipay.com",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
 		"CustomResourceDefinition statefulsets.apps.kruise.io",
+		"CustomResourceDefinition metrictemplates.standard.oam.dev",
+		"CustomResourceDefinition rollouttraits.standard.oam.dev",
 		"ServiceAccount slipway-system/slipway-manager",
 		"ClusterRole slipway-manager",
 		"Role slipway-system/slipway-manager",
@@ -268,7 +271,8 @@ func root(t *testing.T) string {
 func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
+		rolloutv1alpha1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}
