@@ -120,7 +120,7 @@ func (o observed) open(a plan.Ask, given map[string]bool) client.Object {
 		return given[name] || o.sets[name] != nil || o.world.Taken[name]
 	}))
 	set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(d, cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind))})
-	labels := map[string]string{cafev1alpha1.LabelUnit: a.Unit}
+	labels := map[string]string{}
 	for key, value := range d.Spec.Template.Labels {
 		labels[key] = value
 	}

@@ -234,14 +234,3 @@ func TestADeploymentThatIsDeletedAsksForNothing(t *testing.T) {
 		t.Errorf("steps %v, asks %v", next.Steps, next.Asks)
 	}
 }
-
-func TestOldVersionsAreForgotten(t *testing.T) {
-	w := newCells(2, []string{"A"}, func(d *cafev1alpha1.CafeDeployment) { d.Spec.HistoryLimit = ptr.To[int32](1) })
-	for n := range 5 {
-		w.edit("releases", image(fmt.Sprint("v", n)))
-		w.settle(t)
-	}
-	if got := len(w.revisions); got != 2 {
-		t.Errorf("%d versions are kept, want the present one and one more", got)
-	}
-}

@@ -99,6 +99,9 @@ func (p *pass) read() error {
 	if selector.Empty() {
 		return errors.New("spec.selector: must not be empty")
 	}
+	if !selector.Matches(labels.Set(set.Spec.Template.Labels)) { // its new pods would be given up at once, and made again
+		return fmt.Errorf("spec.selector %s does not match the labels of spec.template", selector)
+	}
 	if p.world.Live.Err != nil {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)
 	}

@@ -12,8 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/pod"
@@ -26,7 +24,14 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 	if !reads.pods && !reads.revisions {
 		return nil
 	}
-	matches := selectorOf(s.Object)
+	selector := &metav1.LabelSelector{}
+	if err := remarshal(in("spec", "selector").get(s.Object), selector); err != nil {
+		return nil //nolint:nilerr // no pod is found by a selector that nobody can read
+	}
+	matches, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || matches.Empty() {
+		return nil //nolint:nilerr // as above
+	}
 	within := []client.ListOption{client.InNamespace(s.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: matches}}
 	if reads.pods {
 		pods := &corev1.PodList{}
@@ -53,19 +58,6 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 		revision.Sort(s.revisions)
 	}
 	return nil
-}
-
-// selectorOf finds the children of a workload: none when nobody can read its selector.
-func selectorOf(o *unstructured.Unstructured) labels.Selector {
-	written := &metav1.LabelSelector{}
-	if err := remarshal(in("spec", "selector").get(o), written); err != nil {
-		return labels.Nothing()
-	}
-	selector, err := metav1.LabelSelectorAsSelector(written)
-	if err != nil || selector.Empty() {
-		return labels.Nothing()
-	}
-	return selector
 }
 
 // updatedOf counts those of the pods that are on the newest template, and of these the available ones.
