@@ -279,7 +279,12 @@ func (c *rolloutCreate) look(ctx context.Context, r *rolloutv1alpha1.RolloutTrai
 		if o.GetLabels()[rolloutv1alpha1.LabelHeld] == "true" {
 			c.warnings = append(c.warnings, rollouts.Ref(ref)+" is held by another rollout at the moment")
 		}
-		return ptr.To(kind.seen(o)), nil
+		w := kind.seen(o)
+		if w.Differs && len(r.Spec.SourceRef) == 0 && kind.moves(o) {
+			c.warnings = append(c.warnings, fmt.Sprintf(
+				"nothing holds the pods of %s: they go to its newest template before the rollout takes them; pause it first, or give it a full partition", rollouts.Ref(ref)))
+		}
+		return &w, nil
 	}
 	var err error
 	if c.targetWorkload, err = one(r.Spec.TargetRef); err == nil && len(r.Spec.SourceRef) > 0 {

@@ -562,3 +562,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("error %v for one that is not there", err)
 	}
 }
+
+func byApp() []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "shop", UID: "app-uid", Controller: ptr.To(true)}}
+}

@@ -12,12 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/rollout/engine"
 )
@@ -168,6 +171,24 @@ func (k workloadKind) hold(o *unstructured.Unstructured) (string, error) {
 		return set("OnDelete", "updateStrategy", "type")
 	}
 	return set(pastLast(o), "updateStrategy", "rollingUpdate", "partition")
+}
+
+// moves tells whether pods go to the newest template without a rollout: nothing that people write holds all of them.
+func (k workloadKind) moves(o *unstructured.Unstructured) bool {
+	if strategy, _, _ := unstructured.NestedString(o.Object, "spec", "updateStrategy", "type"); strategy == "OnDelete" || k.isHeld(o) {
+		return false
+	}
+	if len(k.pause) == 0 {
+		return true
+	}
+	path := append([]string{"spec"}, k.pause...)
+	path[len(path)-1] = "partition" // it stands beside the pause
+	held, found, err := unstructured.NestedFieldNoCopy(o.Object, path...)
+	if err != nil || !found {
+		return true
+	}
+	n, err := budget.Resolve(ptr.To(intstr.Parse(fmt.Sprint(held))), sizeOf(o), budget.Up, strings.Join(path, "."))
+	return err != nil || n < sizeOf(o)
 }
 
 // isHeld tells whether no pod moves for a new template. Of OnDelete it cannot be told why it stands there.

@@ -20,7 +20,7 @@ func Preview(r *rolloutv1alpha1.RolloutTrait, begins rolloutv1alpha1.RolloutStat
 		Columns: b.Columns, Nodes: b.Nodes,
 	}
 	if all := total(r); all >= 0 {
-		doc.Facts = append(doc.Facts, tree.Fact{Name: "pods", Value: []tree.Span{{Text: count(all, "pod")}}})
+		doc.Facts = append(doc.Facts, tree.Fact{Name: "pods", Value: []tree.Span{{Text: fmt.Sprint(all)}}})
 	}
 	doc.Facts = append(doc.Facts, tree.Fact{Name: "plan", Value: []tree.Span{{Text: plan(r)}}})
 	return doc
