@@ -16,6 +16,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cafe"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
@@ -33,6 +34,7 @@ var controllers = map[string]controller{
 	"cafedeployment": {
 		owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind).GroupKind(), setUp: setUpCafeDeployment, sets: cafe.Owned,
 	},
+	"rollouttrait": {owner: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind).GroupKind(), setUp: setUpRolloutTrait},
 }
 
 type controller struct {

@@ -29,6 +29,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 // run runs the enabled controllers until ctx ends, which is no error, or the lease is lost, which is one.
@@ -152,7 +153,8 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 // newScheme knows the built-in kinds and ours.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme))
+	err := errors.Join(clientgoscheme.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
+		rolloutv1alpha1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}

@@ -38,6 +38,8 @@ type options struct {
 	writeConcurrency int
 	keepManagers     bool
 	freshnessTimeout time.Duration
+	allowHosts       []string
+	workloadKinds    string
 
 	leaderElect    bool
 	leaseNamespace string
@@ -88,6 +90,11 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"keep metadata.managedFields of pods that are updated in place; else only those of pods that somebody applies on the server's side are kept")
 	flags.DurationVar(&o.freshnessTimeout, "freshness-timeout", o.freshnessTimeout,
 		"how long a write of ours that the cache does not show may hold up its object, although the API server confirms it")
+
+	flags.StringSliceVar(&o.allowHosts, "allow-hosts", o.allowHosts,
+		"the only hosts that webhooks and metrics of rollouts may be on: names, '*.example.com', addresses, each with a port or without; empty means all but link-local ones")
+	flags.StringVar(&o.workloadKinds, "workload-kinds", o.workloadKinds,
+		"file that tells how workloads of other kinds are rolled out; empty means none besides those whose definitions tell it")
 
 	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"work only while holding a lease, so that several managers may run")

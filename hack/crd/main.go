@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"text/template"
 
 	"sigs.k8s.io/yaml"
 )
@@ -15,42 +17,54 @@ import (
 //go:embed *.yaml
 var pieces embed.FS
 
-// A piece of schema is added at each of the paths. A path names properties, with "[]" after a list for its items.
+// A piece of schema is added at each of the paths. A path names properties, with "[]" after a list for its items; the empty path is
+// the root. Words are what the piece, a text/template, says otherwise for each kind.
 type addition struct {
 	piece string
 	paths []string
+	words map[string]string
 }
 
 // additions by the file name of a CRD.
 var additions = map[string][]addition{
 	"apps.cafe.cloud.alipay.com_cafedeployments.yaml": {
-		{"podtemplate.yaml", []string{"spec.template"}},
-		{"claimtemplates.yaml", []string{"spec.volumeClaimTemplates"}},
-		{"unitreplicas.yaml", []string{"spec.topology.unitReplicas"}},
-		{"labelselector.yaml", []string{"spec.selector"}},
-		{"selectortemplate.yaml", []string{"spec"}},
+		{piece: "podtemplate.yaml", paths: []string{"spec.template"}},
+		{piece: "claimtemplates.yaml", paths: []string{"spec.volumeClaimTemplates"}},
+		{piece: "unitreplicas.yaml", paths: []string{"spec.topology.unitReplicas"}},
+		{piece: "labelselector.yaml", paths: []string{"spec.selector"}},
+		{piece: "selectortemplate.yaml", paths: []string{"spec"}},
 	},
 	"apps.cafe.cloud.alipay.com_inplacesets.yaml": {
-		{"podtemplate.yaml", []string{"spec.template"}},
-		{"labelselector.yaml", []string{"spec.selector"}},
-		{"selectortemplate.yaml", []string{"spec"}},
+		{piece: "podtemplate.yaml", paths: []string{"spec.template"}},
+		{piece: "labelselector.yaml", paths: []string{"spec.selector"}},
+		{piece: "selectortemplate.yaml", paths: []string{"spec"}},
 	},
 	"apps.kruise.io_clonesets.yaml": {
-		{"podtemplate.yaml", []string{"spec.template"}},
-		{"claimtemplates.yaml", []string{"spec.volumeClaimTemplates"}},
-		{"labelselector.yaml", []string{"spec.selector", "spec.updateStrategy.priorityStrategy.weightPriority[].matchSelector"}},
-		{"selectortemplate.yaml", []string{"spec"}},
-		{"lifecyclehook.yaml", []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
+		{piece: "podtemplate.yaml", paths: []string{"spec.template"}},
+		{piece: "claimtemplates.yaml", paths: []string{"spec.volumeClaimTemplates"}},
+		{piece: "labelselector.yaml", paths: []string{"spec.selector", "spec.updateStrategy.priorityStrategy.weightPriority[].matchSelector"}},
+		{piece: "selectortemplate.yaml", paths: []string{"spec"}},
+		{piece: "lifecyclehook.yaml", paths: []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
 	},
 	"apps.kruise.io_statefulsets.yaml": {
-		{"namedmetadata.yaml", []string{"metadata"}},
-		{"podtemplate.yaml", []string{"spec.template"}},
-		{"resizableclaims.yaml", []string{"spec"}},
-		{"labelselector.yaml", []string{"spec.selector",
+		{piece: "namedmetadata.yaml", paths: []string{"metadata"}},
+		{piece: "podtemplate.yaml", paths: []string{"spec.template"}},
+		{piece: "resizableclaims.yaml", paths: []string{"spec"}},
+		{piece: "labelselector.yaml", paths: []string{"spec.selector",
 			"spec.updateStrategy.rollingUpdate.unorderedUpdate.priorityStrategy.weightPriority[].matchSelector"}},
-		{"selectortemplate.yaml", []string{"spec"}},
-		{"reservedordinals.yaml", []string{"spec.reserveOrdinals"}},
-		{"lifecyclehook.yaml", []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
+		{piece: "selectortemplate.yaml", paths: []string{"spec"}},
+		{piece: "reservedordinals.yaml", paths: []string{"spec.reserveOrdinals"}},
+		{piece: "lifecyclehook.yaml", paths: []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
+	},
+	"standard.oam.dev_rollouttraits.yaml": {
+		{piece: "hookmetadata.yaml", paths: []string{"spec.rolloutPlan.rolloutWebhooks[].metadata",
+			"spec.rolloutPlan.rolloutBatches[].batchRolloutWebhooks[].metadata"}},
+		{piece: "rolloutupdate.yaml", paths: []string{""}, words: map[string]string{
+			"Another": "self.spec.targetRef != oldSelf.spec.targetRef || " +
+				"(has(self.spec.sourceRef) ? self.spec.sourceRef : []) != (has(oldSelf.spec.sourceRef) ? oldSelf.spec.sourceRef : [])",
+			"Single": "(!has(oldSelf.spec.sourceRef) || size(oldSelf.spec.sourceRef) == 0)",
+			"Target": "targetRef or sourceRef",
+		}},
 	},
 }
 
@@ -118,9 +132,9 @@ func schemasOf(crd map[string]any) ([]map[string]any, error) {
 }
 
 func add(schema map[string]any, a addition) error {
-	text, err := pieces.ReadFile(a.piece)
+	text, err := write(a)
 	if err != nil {
-		return fmt.Errorf("reading the piece: %w", err)
+		return err
 	}
 	for _, path := range a.paths {
 		var piece map[string]any
@@ -138,8 +152,24 @@ func add(schema map[string]any, a addition) error {
 	return nil
 }
 
+// write returns a piece in the words of the addition.
+func write(a addition) ([]byte, error) {
+	piece, err := template.New(a.piece).Option("missingkey=error").ParseFS(pieces, a.piece)
+	if err != nil {
+		return nil, fmt.Errorf("reading the piece: %w", err)
+	}
+	var text bytes.Buffer
+	if err := piece.Execute(&text, a.words); err != nil {
+		return nil, fmt.Errorf("writing the piece: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
 func find(schema map[string]any, path string) (map[string]any, error) {
 	node := schema
+	if path == "" {
+		return node, nil
+	}
 	for _, step := range strings.Split(path, ".") {
 		name, list := strings.CutSuffix(step, "[]")
 		properties, _ := node["properties"].(map[string]any)

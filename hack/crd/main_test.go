@@ -64,6 +64,9 @@ func TestPathsLeadThroughPropertiesAndLists(t *testing.T) {
 	if err != nil || node["type"] != "object" {
 		t.Errorf("found %v, %v; want the selector", node, err)
 	}
+	if node, err := find(schema, ""); err != nil || node["properties"] == nil {
+		t.Errorf("found %v, %v; want the root", node, err)
+	}
 	for _, path := range []string{"spec.other", "spec.terms.selector", "spec[].terms"} {
 		if node, err := find(schema, path); err == nil {
 			t.Errorf("%s: found %v, want an error", path, node)
@@ -87,5 +90,35 @@ func TestEveryPieceIsUsed(t *testing.T) {
 		if strings.HasSuffix(file.Name(), ".yaml") && !used[file.Name()] {
 			t.Errorf("%s is added nowhere", file.Name())
 		}
+	}
+}
+
+func TestAPieceIsWrittenInTheWordsOfItsKind(t *testing.T) {
+	words := map[string]string{"Another": "self.spec.a != oldSelf.spec.a", "Single": "true", "Target": "name of a"}
+	text, err := write(addition{piece: "rolloutupdate.yaml", words: words})
+	if err != nil {
+		t.Fatalf("writing: %v", err)
+	}
+	rules, _ := read(t, string(text))[rulesKey].([]any)
+	if len(rules) == 0 {
+		t.Fatalf("there are no rules in\n%s", text)
+	}
+	for _, r := range rules {
+		rule, _ := r.(map[string]any)
+		if got, _ := rule["rule"].(string); !strings.HasPrefix(got, "(self.spec.a != oldSelf.spec.a ||") {
+			t.Errorf("a rule does not begin with the words: %v", got)
+		}
+		for _, key := range []string{"message", "messageExpression"} {
+			if got, _ := rule[key].(string); !strings.Contains(got, "with another name of a all may change") {
+				t.Errorf("%s does not say what may change: %v", key, got)
+			}
+		}
+	}
+}
+
+func TestAMissingWordIsAnError(t *testing.T) {
+	text, err := write(addition{piece: "rolloutupdate.yaml", words: map[string]string{"Another": "true", "Single": "true"}})
+	if err == nil || !strings.Contains(err.Error(), `"Target"`) {
+		t.Errorf("got %d bytes and error %v, want an error that names the word", len(text), err)
 	}
 }

@@ -80,7 +80,7 @@ func noteOn(same []Outcome) string {
 	case step.ResizeClaim, step.GiveClaim:
 		objects = "claim "
 	case step.CreateSet, step.ChangeSet, step.DeleteSet:
-		objects = "pod set "
+		objects = setNoun(same[0].Step) + " "
 	case step.Annotate: // it is about the object itself
 		return same[0].Step.Why()
 	default: // all others that are told of are pods'
@@ -90,6 +90,16 @@ func noteOn(same []Outcome) string {
 		objects = fmt.Sprintf("%s and %d more", objects, more)
 	}
 	return objects + ": " + same[0].Step.Why()
+}
+
+// setNoun is what a set is called: by its kind, when the object says it.
+func setNoun(s step.Step) string {
+	if change, is := s.(step.ChangeSet); is {
+		if kind := change.Before.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+			return kind
+		}
+	}
+	return "pod set"
 }
 
 func objectOf(s step.Step) runtime.Object {

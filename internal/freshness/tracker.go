@@ -5,7 +5,6 @@ package freshness
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -94,7 +93,7 @@ func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
 	}
 	now := t.clock.Now()
 	w.made, w.verify = now, now.Add(verifyEvery)
-	k := key{kind: fmt.Sprintf("%T", object), name: client.ObjectKeyFromObject(object)}
+	k := key{kind: kindOf(object), name: client.ObjectKeyFromObject(object)}
 
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -236,8 +236,8 @@ type CreateSet struct {
 // Subject returns the name of the set.
 func (s CreateSet) Subject() string { return s.Set.GetName() }
 
-// ChangeSet changes a pod set from what was looked at to what it shall be, and names only what differs. It fails with a
-// conflict when the set is no longer as it was.
+// ChangeSet changes a pod set, or another workload, from what was looked at to what it shall be, and names only what differs.
+// It fails with a conflict when the object is no longer as it was.
 type ChangeSet struct {
 	Because
 	Before, After Object

@@ -21,9 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// crds are the kinds whose controllers the demo's manager runs.
+// crds are those that the manifest brings. None of somebody else's may be overwritten.
 var crds = []string{
 	"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
+	"metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev",
 }
 
 const (

@@ -38,6 +38,10 @@ func (m *machine) verify() verdict {
 			return impossible("UnfitWorkload", w.Unfit)
 		case w.Owner != "":
 			return impossible("Controlled", fmt.Sprintf("%s %s is controlled by %s, and only one can be in charge", ref.Kind, ref.Name, w.Owner))
+		case !w.Seen: // its status is of before, and can say that there is nothing to do
+			v := waitForWorkload(fmt.Sprintf("waits until %s %s is seen by its own controller", ref.Kind, ref.Name))
+			v.again = pollSoon
+			return v
 		}
 	}
 	running, v := m.kindOfRollout()

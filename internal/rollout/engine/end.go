@@ -21,7 +21,7 @@ func (m *machine) superseded() string {
 	if r == nil || r.Mode == rolloutv1alpha1.ScaleMode || !w.Found || w.Template == m.status.NewPodTemplateIdentifier {
 		return ""
 	}
-	if state := m.state(); state == Finalising && !w.Held {
+	if state := m.state(); (state == Finalising || state == Failing) && !w.Held {
 		return "" // it has been let go: what happens to it now is no longer ours
 	}
 	if m.state() == Failing && w.Template == w.Before.Template {

@@ -132,7 +132,7 @@ func (c *cluster) act(a Action) {
 	case Hold:
 		w := c.side(a.On)
 		w.Held, w.Asked, w.Seen = true, a.Asked, false
-		w.Before.Replicas = w.Replicas
+		w.Before = Before{Replicas: w.Replicas, Template: "old", Known: true}
 	case Advance:
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:
@@ -146,7 +146,7 @@ func (c *cluster) act(a Action) {
 		w.UpdatedAvailable, c.broken = w.Updated, false
 	case Release:
 		w := c.side(a.On)
-		w.Held = false
+		w.Held, w.Before = false, Before{} // what was before is remembered on the workload only while it is held
 		w.Asked = a.Asked
 		if a.Opens {
 			w.Asked = w.Replicas

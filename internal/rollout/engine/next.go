@@ -16,6 +16,8 @@ const (
 	movesAtOnce = 16
 	// poll is how soon to look again at what is not watched: workloads that no rollout holds.
 	poll = 5 * time.Second
+	// pollSoon is for what takes its own controller a moment.
+	pollSoon = 500 * time.Millisecond
 )
 
 // machine is one look at a rollout.

@@ -143,6 +143,19 @@ func (d *Desk[A]) Look(owner Owner, key string) Report[A] {
 	return Report[A]{State: None}
 }
 
+// Reports are what came of all errands of an owner so far, by their keys.
+func (d *Desk[A]) Reports(owner Owner) map[string]Report[A] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found := map[string]Report[A]{}
+	if of := d.of(owner); of != nil {
+		for key, r := range of.by {
+			found[key] = r.report
+		}
+	}
+	return found
+}
+
 // Keep forgets all errands of the owner but those of the keys. What is under way is cancelled.
 func (d *Desk[A]) Keep(owner Owner, keys ...string) {
 	d.mu.Lock()

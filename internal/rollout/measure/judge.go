@@ -38,6 +38,14 @@ type Sample struct {
 	Message string
 }
 
+// Of is the sample that has a number. NaN is none.
+func Of(value float64) Sample {
+	if math.IsNaN(value) {
+		return Sample{Kind: NoData, Message: "the query gives NaN"}
+	}
+	return Sample{Kind: Measured, Value: value}
+}
+
 // Outcome is what the samples of a metric mean for its batch.
 type Outcome string
 
@@ -78,9 +86,6 @@ func Count(m *rolloutv1alpha1.CanaryMetric, sofar *rolloutv1alpha1.MetricStatus,
 	next := rolloutv1alpha1.MetricStatus{Name: m.Name, LastSampleTime: ptr.To(metav1.NewTime(at)), Message: s.Message}
 	if sofar != nil {
 		next.InRange, next.OutOfRange = sofar.InRange, sofar.OutOfRange
-	}
-	if s.Kind == Measured && math.IsNaN(s.Value) {
-		s.Kind, next.Message = NoData, "the query gave NaN"
 	}
 	switch s.Kind {
 	case Fault:

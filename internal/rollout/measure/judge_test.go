@@ -35,8 +35,8 @@ func TestSamplesLeadToAVerdict(t *testing.T) {
 	onNoData := func(p rolloutv1alpha1.NoDataPolicy) func(*rolloutv1alpha1.CanaryMetric) {
 		return func(m *rolloutv1alpha1.CanaryMetric) { m.NoData = p }
 	}
-	good, bad := Sample{Kind: Measured, Value: 0.01}, Sample{Kind: Measured, Value: 0.2}
-	none := Sample{Kind: NoData, Message: "the query gave nothing"}
+	good, bad := Of(0.01), Of(0.2)
+	none := Sample{Kind: NoData, Message: "the query gives nothing"}
 	fault := Sample{Kind: Fault, Message: "answered 400"}
 	for name, tt := range map[string]struct {
 		edit    func(*rolloutv1alpha1.CanaryMetric)
@@ -52,11 +52,11 @@ func TestSamplesLeadToAVerdict(t *testing.T) {
 		"one more than tolerated fails":                  {nil, []Sample{bad, good, bad}, Failed, "metric errors is 0.2, wanted at most 0.01; samples out of range: 2, tolerated: 1"},
 		"by default one good sample is enough":           {func(m *rolloutv1alpha1.CanaryMetric) { m.Count = nil }, []Sample{good}, Passed, "metric errors is 0.01, wanted at most 0.01; samples in range: 1"},
 		"by default the first bad one fails":             {func(m *rolloutv1alpha1.CanaryMetric) { m.FailureLimit = nil }, []Sample{bad}, Failed, "metric errors is 0.2, wanted at most 0.01; samples out of range: 1, tolerated: 0"},
-		"no data waits by default, and keeps the row":    {nil, []Sample{good, none}, Wait, "metric errors has no value (the query gave nothing), wanted at most 0.01; samples in range: 1 of 2, out of range: 0, tolerated: 1"},
-		"no data can fail":                               {onNoData(rolloutv1alpha1.FailOnNoData), []Sample{none, none}, Failed, "metric errors has no value (the query gave nothing), wanted at most 0.01; samples out of range: 2, tolerated: 1"},
-		"no data can pass":                               {onNoData(rolloutv1alpha1.IgnoreNoData), []Sample{none, none}, Passed, "metric errors has no value (the query gave nothing), wanted at most 0.01; samples in range: 2"},
-		"NaN is no data":                                 {nil, []Sample{{Kind: Measured, Value: math.NaN()}}, Wait, "metric errors has no value (the query gave NaN), wanted at most 0.01; samples in range: 0 of 2, out of range: 0, tolerated: 1"},
-		"infinity is a number":                           {nil, []Sample{{Kind: Measured, Value: math.Inf(1)}}, Wait, "metric errors is +Inf, wanted at most 0.01; samples in range: 0 of 2, out of range: 1, tolerated: 1"},
+		"no data waits by default, and keeps the row":    {nil, []Sample{good, none}, Wait, "metric errors has no value (the query gives nothing), wanted at most 0.01; samples in range: 1 of 2, out of range: 0, tolerated: 1"},
+		"no data can fail":                               {onNoData(rolloutv1alpha1.FailOnNoData), []Sample{none, none}, Failed, "metric errors has no value (the query gives nothing), wanted at most 0.01; samples out of range: 2, tolerated: 1"},
+		"no data can pass":                               {onNoData(rolloutv1alpha1.IgnoreNoData), []Sample{none, none}, Passed, "metric errors has no value (the query gives nothing), wanted at most 0.01; samples in range: 2"},
+		"NaN is no data":                                 {nil, []Sample{Of(math.NaN())}, Wait, "metric errors has no value (the query gives NaN), wanted at most 0.01; samples in range: 0 of 2, out of range: 0, tolerated: 1"},
+		"infinity is a number":                           {nil, []Sample{Of(math.Inf(1))}, Wait, "metric errors is +Inf, wanted at most 0.01; samples in range: 0 of 2, out of range: 1, tolerated: 1"},
 		"a fault never fails":                            {onNoData(rolloutv1alpha1.FailOnNoData), []Sample{fault, fault, fault}, Wait, "metric errors has no value (answered 400), wanted at most 0.01; samples in range: 0 of 2, out of range: 0, tolerated: 1"},
 		"a fault never passes":                           {onNoData(rolloutv1alpha1.IgnoreNoData), []Sample{fault, fault, fault}, Wait, "metric errors has no value (answered 400), wanted at most 0.01; samples in range: 0 of 2, out of range: 0, tolerated: 1"},
 		"a fault keeps the row":                          {nil, []Sample{good, fault, good}, Passed, "metric errors is 0.01, wanted at most 0.01; samples in range: 2"},
@@ -167,7 +167,7 @@ func TestVerdictsFollowTheSamples(t *testing.T) {
 			} else {
 				row, bad = 0, bad+1
 			}
-			sofar = ptr.To(Count(m, sofar, Sample{Kind: Measured, Value: value}, noon))
+			sofar = ptr.To(Count(m, sofar, Of(value), noon))
 			want := Wait
 			if bad > *m.FailureLimit {
 				want = Failed

@@ -67,7 +67,7 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
 	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
-		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"} {
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io", "metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -88,6 +88,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 		"CustomResourceDefinition inplacesets.apps.cafe.cloud.alipay.com",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
 		"CustomResourceDefinition statefulsets.apps.kruise.io",
+		"CustomResourceDefinition metrictemplates.standard.oam.dev",
+		"CustomResourceDefinition rollouttraits.standard.oam.dev",
 		"ServiceAccount slipway-system/slipway-manager",
 		"ClusterRole slipway-manager",
 		"Role slipway-system/slipway-manager",

@@ -50,12 +50,13 @@ type MetricProvider struct {
 	Type MetricProviderType `json:"type"`
 
 	// Address is its base URL, or for web the URL of the document: http or https.
-	// +kubebuilder:validation:Pattern=`^https?://[^/?#\s]+[^\s]*$`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",message="must be a URL with http or https and a host, such as http://prometheus.monitoring:9090"
 	// +kubebuilder:validation:MaxLength=2048
 	Address string `json:"address"`
 
 	// SecretRef names a Secret in the namespace of the template, with "username" and "password", or with "token". Default:
 	// none.
+	// +kubebuilder:validation:XValidation:rule="has(self.name) && 0 < size(self.name) && size(self.name) <= 253",message="must name a Secret, in up to 253 characters",fieldPath=".name",reason=FieldValueRequired
 	// +optional
 	SecretRef *corev1.LocalObjectReference `json:"secretRef,omitempty"`
 

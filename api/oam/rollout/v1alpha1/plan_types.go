@@ -8,6 +8,8 @@ import (
 )
 
 // RolloutPlan says in which steps a workload changes, and what each step waits for.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.numBatches) || !has(self.rolloutBatches) || size(self.rolloutBatches) in [0, self.numBatches] || oldSelf.optMap(o, has(o.numBatches) && o.numBatches == self.numBatches && has(o.rolloutBatches) && size(o.rolloutBatches) == size(self.rolloutBatches)).orValue(false)",optionalOldSelf=true,messageExpression="'must be left out, or be the number of rolloutBatches, which is %d, and is %d'.format([size(self.rolloutBatches), self.numBatches])",message="must be left out, or be the number of rolloutBatches",fieldPath=".numBatches"
 type RolloutPlan struct {
 	// RolloutStrategy is the order of growing and shrinking where two objects are rolled out. It has no effect on kinds
 	// that hold two versions at once. Default IncreaseFirst.
@@ -18,24 +20,32 @@ type RolloutPlan struct {
 	// TargetSize is the final number of pods. A scale needs it. A rollout of two objects has at least the pods of both,
 	// and exactly those by default. In a rollout of one object it can only be the size that the object has. Minimum 0.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	TargetSize *int32 `json:"targetSize,omitempty"`
 
 	// NumBatches is the number of equal batches when RolloutBatches is absent; the later ones take what does not divide.
-	// Together with RolloutBatches it can only be their number. Minimum 1, default 1.
+	// Together with RolloutBatches it can only be their number. Minimum 1, maximum 1000, default 1.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	NumBatches *int32 `json:"numBatches,omitempty"`
 
-	// RolloutBatches are the batches, in their order. At most 100.
+	// RolloutBatches are the batches, in their order. The last one takes what is left, so those before it must leave
+	// something; as a number it must be just that. At most 100.
 	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.all(i, b, has(b.replicas) || i == size(self) - 1)",messageExpression="'must have replicas in each batch but the last, and these batches, counted from 0, have none: %s'.format([self.transformList(i, b, !has(b.replicas) && i < size(self) - 1, i)])",message="must have replicas in each batch but the last"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !has(self[size(self) - 1].replicas) || self[size(self) - 1].replicas != 0",message="must not have 0 replicas in the last batch, because the batches before it must leave it something: leave them out for all that is left"
+	// +kubebuilder:validation:XValidation:rule="self.transformList(i, b, has(b.replicas) && type(b.replicas) == int, int(b.replicas)).sum() <= 2147483647",messageExpression="'must not have more than 2147483647 replicas in all batches together, and has %d'.format([self.transformList(i, b, has(b.replicas) && type(b.replicas) == int, int(b.replicas)).sum()])",message="must not have more than 2147483647 replicas in all batches together"
+	// +kubebuilder:validation:XValidation:rule="self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && b.replicas.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$'), int(double(b.replicas.replace('%', '')) * 1000000.0 + 0.5)).sum() < 100000000",messageExpression="'must leave something to the last batch, and the percentages of those before it add up to %s%%, not to less than 100%%'.format([double(self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && b.replicas.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$'), int(double(b.replicas.replace('%', '')) * 1000000.0 + 0.5)).sum()) / 1000000.0])",message="must leave something to the last batch: the percentages of those before it must add up to less than 100%"
 	// +listType=atomic
 	// +optional
 	RolloutBatches []RolloutBatch `json:"rolloutBatches,omitempty"`
 
-	// BatchPartition is the number, from 0, of the last batch that may be rolled; the rollout then waits. Minimum 0.
-	// Absent means all.
+	// BatchPartition is the number, from 0, of the last batch that may be rolled; the rollout then waits. While it is in
+	// progress, this may only grow or be removed. Minimum 0. Absent means all.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	BatchPartition *int32 `json:"batchPartition,omitempty"`
 
@@ -49,14 +59,16 @@ type RolloutPlan struct {
 	// +optional
 	RevertOnDelete bool `json:"revertOnDelete,omitempty"`
 
-	// RolloutWebhooks are called in their order: those for batches in every batch. At most 20.
+	// RolloutWebhooks are called in their order: those for batches in every batch. Names are unique by type. At most 20.
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.type == a.type && b.name == a.name))",messageExpression="'must have each name once for a type, and these stand more than once: %s'.format([self.filter(a, !self.exists_one(b, b.type == a.type && b.name == a.name)).map(a, a.name)])",message="must have each name once for a type"
 	// +listType=atomic
 	// +optional
 	RolloutWebhooks []RolloutWebhook `json:"rolloutWebhooks,omitempty"`
 
-	// CanaryMetric are measured for every batch. At most 20.
+	// CanaryMetric are measured for every batch. Names are unique. At most 20.
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",messageExpression="'must have each name once, and these stand more than once: %s'.format([self.filter(a, !self.exists_one(b, b.name == a.name)).map(a, a.name)])",message="must have each name once"
 	// +listType=atomic
 	// +optional
 	CanaryMetric []CanaryMetric `json:"canaryMetric,omitempty"`
@@ -64,6 +76,7 @@ type RolloutPlan struct {
 	// ProgressDeadlineSeconds is how many seconds one batch may go without progress. Time in which it is paused, or waits at the
 	// partition, for a webhook or for the interval of a metric, does not count. 0 is no deadline. Minimum 0, default 600.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +kubebuilder:default=600
 	// +optional
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
@@ -103,31 +116,40 @@ const (
 // RolloutBatch is one step of a rollout.
 type RolloutBatch struct {
 	// Replicas is how many pods the batch has: a number, or a percentage of all, rounded up. Only the last batch may leave
-	// it out: it takes what is left.
+	// it out: it takes what is left. A percentage has at most six decimals.
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$')",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals"
 	// +optional
 	Replicas *intstr.IntOrString `json:"replicas,omitempty"`
 
 	// MaxUnavailable is how many of the updated pods may be unavailable when the batch is done: a number, or a percentage of
 	// all, rounded down. Default 0.
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$')",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// InstanceInterval is how many seconds pass between two pods of the batch. Minimum 0. Absent means that the whole batch
 	// begins at once.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	InstanceInterval *int32 `json:"instanceInterval,omitempty"`
 
-	// BatchRolloutWebhooks are called for this batch, after those of the plan. At most 20.
+	// BatchRolloutWebhooks are called for this batch, after those of the plan: pre-batch-rollout and post-batch-rollout.
+	// Names are unique by type. At most 20.
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:XValidation:rule="self.type in ['pre-batch-rollout', 'post-batch-rollout']",messageExpression="'must be pre-batch-rollout or post-batch-rollout in a batch, and is %s: the others belong into rolloutWebhooks of the plan'.format([self.type])",message="must be pre-batch-rollout or post-batch-rollout in a batch",fieldPath=".type"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.type == a.type && b.name == a.name))",messageExpression="'must have each name once for a type, and these stand more than once: %s'.format([self.filter(a, !self.exists_one(b, b.type == a.type && b.name == a.name)).map(a, a.name)])",message="must have each name once for a type"
 	// +listType=atomic
 	// +optional
 	BatchRolloutWebhooks []RolloutWebhook `json:"batchRolloutWebhooks,omitempty"`
 
-	// CanaryMetric are measured for this batch, besides those of the plan. At most 20.
+	// CanaryMetric are measured for this batch, besides those of the plan. Names are unique. At most 20.
 	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",messageExpression="'must have each name once, and these stand more than once: %s'.format([self.filter(a, !self.exists_one(b, b.name == a.name)).map(a, a.name)])",message="must have each name once"
 	// +listType=atomic
 	// +optional
 	CanaryMetric []CanaryMetric `json:"canaryMetric,omitempty"`
@@ -160,7 +182,7 @@ type RolloutWebhook struct {
 	Name string `json:"name"`
 
 	// URL is called: http or https.
-	// +kubebuilder:validation:Pattern=`^https?://[^/?#\s]+[^\s]*$`
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != ''",message="must be a URL with http or https and a host, such as https://checks.example.com/gate"
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 
@@ -178,7 +200,8 @@ type RolloutWebhook struct {
 	// +optional
 	ExpectedStatus []int32 `json:"expectedStatus,omitempty"`
 
-	// Metadata is sent along in the body.
+	// Metadata is sent along in the body. At most 64 entries, each with up to 1024 characters.
+	// +kubebuilder:validation:MaxProperties=64
 	// +optional
 	Metadata *map[string]string `json:"metadata,omitempty"`
 
@@ -191,6 +214,8 @@ type RolloutWebhook struct {
 }
 
 // CanaryMetric is a number that must stay in a range while a batch is verified.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.metricsRange) && (has(self.metricsRange.min) || has(self.metricsRange.max))",message="must have min, max or both",fieldPath=".metricsRange",reason=FieldValueRequired
 type CanaryMetric struct {
 	// Name is for people, and for status. Unique in its list; a batch's own replaces the plan's of the same name.
 	// +kubebuilder:validation:MinLength=1
@@ -199,11 +224,14 @@ type CanaryMetric struct {
 
 	// Interval is the time between two samples, and the range that the query may ask for: "30s", "5m". Default 60s, minimum
 	// 1s.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,9})?(h|m|s|ms))+$') && duration(self) >= duration('1s')",message="must be a duration of at least 1s, such as 30s or 1m30s"
 	// +kubebuilder:default="60s"
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// MetricsRange is where the number has to be.
+	// MetricsRange is where the number has to be. It has at least one end.
 	// +optional
 	MetricsRange *MetricsExpectedRange `json:"metricsRange,omitempty"`
 
@@ -213,12 +241,14 @@ type CanaryMetric struct {
 	// Count is how many samples in a row have to be in the range. Minimum 1, default 1.
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	Count *int32 `json:"count,omitempty"`
 
 	// FailureLimit is how many samples of a batch may be out of the range. Minimum 0, default 0.
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	// +optional
 	FailureLimit *int32 `json:"failureLimit,omitempty"`
 
@@ -243,14 +273,20 @@ const (
 )
 
 // MetricsExpectedRange is a closed range; an absent end is open.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || [self.min, self.max].exists(v, type(v) == string && !v.matches('^[-+]?[0-9]+([.][0-9]+)?$')) || double(self.min) <= double(self.max)",messageExpression="'must not be above max, which is %s, and is %s'.format([self.max, self.min])",message="must not be above max",fieldPath=".min"
 type MetricsExpectedRange struct {
 	// Min is the lowest good number: a whole number, or a string such as "0.99".
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? -2147483648 <= self && self <= 2147483647 : self.matches('^[-+]?[0-9]+([.][0-9]+)?$')",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'"
 	// +optional
 	Min *intstr.IntOrString `json:"min,omitempty"`
 
 	// Max is the highest good number: a whole number, or a string such as "0.01".
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? -2147483648 <= self && self <= 2147483647 : self.matches('^[-+]?[0-9]+([.][0-9]+)?$')",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'"
 	// +optional
 	Max *intstr.IntOrString `json:"max,omitempty"`
 }
@@ -258,10 +294,12 @@ type MetricsExpectedRange struct {
 // MetricTemplateReference names a MetricTemplate.
 type MetricTemplateReference struct {
 	// APIVersion is standard.oam.dev/v1alpha1, which is also the default.
+	// +kubebuilder:validation:Enum="";standard.oam.dev/v1alpha1
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
 	// Kind is MetricTemplate, which is also the default.
+	// +kubebuilder:validation:Enum="";MetricTemplate
 	// +optional
 	Kind string `json:"kind,omitempty"`
 

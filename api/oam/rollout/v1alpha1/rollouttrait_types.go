@@ -39,16 +39,22 @@ type RolloutTraitList struct {
 }
 
 // RolloutTraitSpec is what the user wants.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.sourceRef) || self.sourceRef.all(s, s.apiVersion == self.targetRef.apiVersion && s.kind == self.targetRef.kind) || oldSelf.optMap(o, o.targetRef == self.targetRef && has(o.sourceRef) && o.sourceRef == self.sourceRef).orValue(false)",optionalOldSelf=true,messageExpression="'must be of the same kind as targetRef, which is %s of %s, and is %s of %s'.format([self.targetRef.kind, self.targetRef.apiVersion, self.sourceRef[0].kind, self.sourceRef[0].apiVersion])",message="must be of the same kind as targetRef",fieldPath=".sourceRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.sourceRef) || self.sourceRef.all(s, s.name != self.targetRef.name || s.kind != self.targetRef.kind || s.apiVersion != self.targetRef.apiVersion) || oldSelf.optMap(o, o.targetRef == self.targetRef && has(o.sourceRef) && o.sourceRef == self.sourceRef).orValue(false)",optionalOldSelf=true,messageExpression="'must be another object than targetRef, and both are %s %s: leave it out for a kind that holds two versions at once'.format([self.targetRef.kind, self.targetRef.name])",message="must be another object than targetRef",fieldPath=".sourceRef"
 type RolloutTraitSpec struct {
 	// TargetRef is the newer workload. It is the only one for kinds that hold two versions at once.
 	TargetRef WorkloadReference `json:"targetRef"`
 
 	// SourceRef are the older workloads, for kinds that hold one version each: Deployment. At most one.
 	// +kubebuilder:validation:MaxItems=1
+	// +listType=atomic
 	// +optional
 	SourceRef []WorkloadReference `json:"sourceRef,omitempty"`
 
-	// RolloutPlan says in which steps.
+	// RolloutPlan says in which steps. While the rollout is in progress, only these may change: batchPartition, batches after
+	// it, webhooks, metrics, paused, revertOnDelete, progressDeadlineSeconds, failurePolicy, and the targetSize of a scale.
+	// With another target, source or size of a scale, and once the rollout has ended, all may change.
 	RolloutPlan RolloutPlan `json:"rolloutPlan"`
 }
 
@@ -57,15 +63,18 @@ type WorkloadReference struct {
 	// APIVersion is group and version, as in "apps/v1".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`
 	APIVersion string `json:"apiVersion"`
 
 	// Kind as in "Deployment".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9]*$`
 	Kind string `json:"kind"`
 
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"slipway.dev/slipway/internal/step"
+)
+
+// deployment has no partition: a new template reaches all pods by its own rolling update. So two objects take turns, or one is
+// scaled.
+type deployment struct{ oneVersion }
+
+func (deployment) ID() schema.GroupVersionKind {
+	return appsv1.SchemeGroupVersion.WithKind("Deployment")
+}
+
+func (deployment) places() places {
+	p := usual()
+	p.paused = in("spec", "paused")
+	return p
+}
+
+func (k deployment) look(s *Seen, _ time.Time) error {
+	status := appsv1.DeploymentStatus{}
+	if err := s.status(&status); err != nil {
+		return err
+	}
+	w := &s.Workload
+	w.Pods, w.Ready, w.Available = int(status.Replicas), int(status.ReadyReplicas), int(status.AvailableReplicas)
+	updated, paused := int(status.UpdatedReplicas), k.places().paused.truth(s.Object)
+	w.Busy = s.busy(false)
+	switch {
+	case w.Busy != "" || updated >= w.Pods:
+	case !paused:
+		w.Busy = fmt.Sprintf("updating by itself: %d of %d pods are on its template", updated, w.Pods)
+	case s.ask.Pair: // the end of the pause would be the beginning of an update that no batch holds
+		w.Busy = fmt.Sprintf("paused in an update of its own: %d of %d pods are on its template", updated, w.Pods)
+	}
+	w.Waits = conditionMessage(s.Object, string(appsv1.DeploymentReplicaFailure), "True")
+	return nil
+}
+
+// oneVersion is for kinds that cannot keep two versions of their template apart.
+type oneVersion struct{}
+
+func (oneVersion) reads() reads                                        { return reads{} }
+func (oneVersion) keep(*Seen, *unstructured.Unstructured, int, string) {}
+func (oneVersion) open(*Seen, *unstructured.Unstructured)              {}
+func (oneVersion) take(*Seen, int, step.Because) []step.Step           { return nil }

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/step"
+)
+
+const because = engine.Because("the test wants it")
+
+func holdIn(mode rolloutv1alpha1.RolloutMode, asked int) engine.Hold {
+	return engine.Hold{Because: because, Mode: mode, Asked: asked}
+}
+
+// patchOf is what a change sends.
+func patchOf(t testing.TB, s step.Step) string {
+	t.Helper()
+	change := s.(step.ChangeSet)
+	raw, err := client.MergeFrom(change.Before.(client.Object)).Data(change.After.(client.Object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+const (
+	reference = `"ownerReferences":[{"apiVersion":"standard.oam.dev/v1alpha1","blockOwnerDeletion":false,"controller":true,"kind":"RolloutTrait","name":"release","uid":"r-uid"}]`
+	label     = `"labels":{"rollout.slipway.dev/held":"true"}`
+)
+
+// claimed is the metadata of a patch that claims.
+func claimed(record string) string {
+	raw, err := json.Marshal(record)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`"metadata":{"annotations":{"rollout.slipway.dev/held":%s},%s,%s}`, raw, label, reference)
+}
+
+func TestAClaimIsOnePatch(t *testing.T) {
+	old := identityFor(t, "v1")
+	for sentence, c := range map[string]struct {
+		kind   string
+		change fields
+		pods   []client.Object
+		hold   engine.Hold
+		want   string
+	}{
+		"the newer Deployment is unpaused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.TwoObjectsMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `,"spec":{"paused":false}}`},
+		"the older one is not": {"Deployment", fields{"spec.paused": true}, nil, engine.Hold{Because: because, On: engine.Source, Mode: rolloutv1alpha1.TwoObjectsMode},
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
+		"one that is scaled stays paused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
+		"a CloneSet keeps all its pods, and is unpaused": {"CloneSet", fields{"spec.updateStrategy.paused": true, "spec.updateStrategy.partition": "10%"}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":"10%"}`) + `,"spec":{"updateStrategy":{"partition":5,"paused":false}}}`},
+		"pods that have moved count": {"CloneSet", fields{"spec.updateStrategy.partition": nil, "status.updatedReplicas": int64(2)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 2),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"partition":3}}}`},
+		"a CloneSet that is scaled keeps its partition": {"CloneSet", nil, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","partition":5}`) + `}`},
+		"an InPlaceSet": {"InPlaceSet", fields{"spec.strategy.paused": true, "spec.strategy.partition": int64(0)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":0}`) + `,"spec":{"strategy":{"partition":5,"paused":false}}}`},
+		"a CafeDeployment has its groups replaced": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true, "batchSize": int64(2)}}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"partition":5,"pause":false}}}`},
+		"to be scaled, it is unpaused too": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true}}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"pause":false}}}`},
+		"a StatefulSet without a partition gets one": {"StatefulSet", fields{"spec.updateStrategy": nil, "spec.ordinals.start": int64(3)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5}}}}`},
+		"a StatefulSet with OnDelete is made to roll": {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"type":"OnDelete"}}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5},"type":"RollingUpdate"}}}`},
+		"an advanced one": {"Advanced", fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true, "maxUnavailable": int64(2)}}, podsOn("old", "old", "old", "new", "new"), holdIn(rolloutv1alpha1.InPlaceMode, 2),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"strategy":{"rollingUpdate":{"maxUnavailable":2,"paused":true},"type":"RollingUpdate"}}`) +
+				`,"spec":{"updateStrategy":{"rollingUpdate":{"partition":3,"paused":false}}}}`},
+		"a DaemonSet stops to update by itself": {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(1)}}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"rollingUpdate":{"maxUnavailable":1},"type":"RollingUpdate"}}`) +
+				`,"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
+		"a kind that is described by paths": {"Flock", fields{"spec.rests": true, "spec.keep": int64(1)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":1}`) + `,"spec":{"keep":5,"rests":false}}`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := server(t, workload(t, c.kind, c.change), append(bothRevisions(t), c.pods...)...)
+			seen := observe(t, c.kind, s, Ask{Pair: c.hold.Mode == rolloutv1alpha1.TwoObjectsMode})
+			steps := act(t, s, seen, c.hold)
+			if len(steps) != 1 {
+				t.Fatalf("got %d steps", len(steps))
+			}
+			if diff := cmp.Diff(c.want, patchOf(t, steps[0])); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			after := observe(t, c.kind, s, Ask{Before: true})
+			w := after.Workload
+			if !w.Held || w.Owner != "" || w.Others != 0 || w.Versions != (w.Before.Template == old) || w.Versions != w.Before.Known {
+				t.Errorf("it is seen as %+v", w)
+			}
+			if again, err := Steps(after, holder, c.hold); err != nil || len(again) > 0 {
+				t.Errorf("to hold it again is %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func identityFor(t testing.TB, image string) string {
+	t.Helper()
+	id, err := identity(template(image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// held is a server with a workload that is held for a rollout in place.
+func held(t testing.TB, kind string, change fields, pods ...client.Object) client.Client {
+	t.Helper()
+	s := server(t, workload(t, kind, change), append(bothRevisions(t), pods...)...)
+	act(t, s, observe(t, kind, s, Ask{}), holdIn(rolloutv1alpha1.InPlaceMode, 0))
+	return s
+}
+
+func TestPodsAreLetGoByNumber(t *testing.T) {
+	for kind, want := range map[string]string{
+		"CloneSet":       `{"spec":{"updateStrategy":{"partition":3}}}`,
+		"InPlaceSet":     `{"spec":{"strategy":{"partition":3}}}`,
+		"CafeDeployment": `{"spec":{"strategy":{"partition":3}}}`,
+		"StatefulSet":    `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}`,
+		"Advanced":       `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}`,
+		"Flock":          `{"spec":{"keep":3}}`,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s := held(t, kind, nil, five...)
+			steps := act(t, s, observe(t, kind, s, Ask{}), engine.Advance{Because: because, To: 2})
+			if len(steps) != 1 || patchOf(t, steps[0]) != want {
+				t.Fatalf("got %d steps, the first one is %s", len(steps), patchOf(t, steps[0]))
+			}
+			after := observe(t, kind, s, Ask{})
+			if after.Workload.Asked != 2 {
+				t.Errorf("%d pods may be updated", after.Workload.Asked)
+			}
+			if again, err := Steps(after, holder, engine.Advance{Because: because, To: 2}); err != nil || len(again) > 0 {
+				t.Errorf("once more is %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestADaemonSetAdvancesByDeletions(t *testing.T) {
+	pods := []client.Object{podOf(0, "old"), podOf(1, "old", unready), podOf(2, "new", unready), podOf(3, "old", leaving), podOf(4, "old")}
+	for sentence, c := range map[string]struct {
+		to   int
+		want string
+	}{
+		"two pods are on their way already":   {2, ""},
+		"one that does not serve goes first":  {3, "web-1"},
+		"then others":                         {4, "web-1 web-0"},
+		"never more than there are old pods":  {9, "web-1 web-0 web-4"},
+		"to let go of fewer takes none back":  {0, ""},
+		"all of them, when all may be on it ": {5, "web-1 web-0 web-4"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := held(t, "DaemonSet", nil, pods...)
+			var names []string
+			for _, taken := range act(t, s, observe(t, "DaemonSet", s, Ask{}), engine.Advance{Because: because, To: c.to}) {
+				names = append(names, taken.(step.DeletePod).Name)
+			}
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if got := observe(t, "DaemonSet", s, Ask{}).Workload.Asked; got != max(c.to, 2) && got != 5 {
+				t.Errorf("then %d pods may be updated", got)
+			}
+		})
+	}
+}
+
+func TestADaemonSetWhoseTemplateIsNotKnownLosesNoPod(t *testing.T) {
+	s := held(t, "DaemonSet", fields{"spec.template": template("v3")}, five...)
+	if got := act(t, s, observe(t, "DaemonSet", s, Ask{}), engine.Advance{Because: because, To: 5}); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestWhatOthersChangeIsKeptApart(t *testing.T) {
+	s := held(t, "CloneSet", nil)
+	resize := func(to int) engine.Workload {
+		seen := observe(t, "CloneSet", s, Ask{})
+		act(t, s, seen, engine.Resize{Because: because, To: to})
+		return observe(t, "CloneSet", s, Ask{}).Workload
+	}
+	others := func(n int64) {
+		o := stored(t, "CloneSet", s)
+		put(o, fields{"spec.replicas": n})
+		if err := s.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := resize(8); w.Replicas != 8 || w.Others != 0 {
+		t.Errorf("asked for 8: %+v", w)
+	}
+	others(10)
+	if w := observe(t, "CloneSet", s, Ask{}).Workload; w.Replicas != 10 || w.Others != 2 {
+		t.Errorf("others took it to 10: %+v", w)
+	}
+	if w := resize(4); w.Replicas != 4 || w.Others != 2 {
+		t.Errorf("asked for 4: %+v", w)
+	}
+	others(3)
+	if w := observe(t, "CloneSet", s, Ask{}).Workload; w.Others != 1 || w.Before.Replicas != 5 {
+		t.Errorf("others took it to 3: %+v", w)
+	}
+}
+
+func TestADaemonSetIsNotResized(t *testing.T) {
+	s := held(t, "DaemonSet", nil, five...)
+	if got, err := Steps(observe(t, "DaemonSet", s, Ask{}), holder, engine.Resize{Because: because, To: 3}); err == nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+// halfway are pods of which the two that are updated first are.
+var halfway = podsOn("old", "old", "old", "new", "new")
+
+func TestTheTemplateFromBeforeComesBackAndMovesNoPod(t *testing.T) {
+	for _, kind := range versioned {
+		t.Run(kind, func(t *testing.T) {
+			s := held(t, kind, nil, halfway...)
+			act(t, s, observe(t, kind, s, Ask{}), engine.Advance{Because: because, To: 2})
+			o := stored(t, kind, s)
+			put(o, fields{"status.updatedReplicas": int64(2), "status.fresh": int64(2)})
+			if err := s.Update(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			seen := observe(t, kind, s, Ask{Before: true})
+			if seen.Workload.Asked != 2 || seen.Workload.Updated != 2 {
+				t.Fatalf("halfway it is %+v", seen.Workload)
+			}
+			for _, taken := range act(t, s, seen, engine.BringBack{Because: because, Asked: 3}) {
+				if _, deletes := taken.(step.DeletePod); deletes {
+					t.Errorf("%s is deleted", taken.Subject())
+				}
+			}
+			o = stored(t, kind, s)
+			if diff := cmp.Diff(template("v1"), kindNamed(t, kind).places().template.tree(o)); diff != "" {
+				t.Errorf("the template (-want +got):\n%s", diff)
+			}
+			back := observe(t, kind, s, Ask{Before: true}).Workload
+			if back.Template != back.Before.Template || back.Asked != 3 {
+				t.Errorf("then it is %+v", back)
+			}
+			steps, err := Steps(observe(t, kind, s, Ask{}), holder, engine.Advance{Because: because, To: 4})
+			if err != nil || len(steps) != 1 {
+				t.Errorf("to take one pod back is %v, %v", steps, err)
+			}
+		})
+	}
+}
+
+func TestPodsThatMayHaveMovedAreNotMovedBackAtOnce(t *testing.T) {
+	s := held(t, "CloneSet", nil)
+	act(t, s, observe(t, "CloneSet", s, Ask{}), engine.Advance{Because: because, To: 4})
+	act(t, s, observe(t, "CloneSet", s, Ask{Before: true}), engine.BringBack{Because: because, Asked: 5}) // none has been seen to move
+	if got := observe(t, "CloneSet", s, Ask{}).Workload.Asked; got != 1 {
+		t.Errorf("%d pods may go back at once, and only 1 is known not to have moved", got)
+	}
+}
+
+func TestWhatCannotBeBroughtBackSaysWhy(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		spoil func(o *unstructured.Unstructured, s client.Client) error
+		ask   Ask
+		want  string
+	}{
+		"nobody has looked": {nil, Ask{}, "its template from before was not looked up"},
+		"its revision is gone": {func(_ *unstructured.Unstructured, s client.Client) error {
+			return s.Delete(t.Context(), revisionOf(t, "old", "v1", 1))
+		}, Ask{Before: true}, "its template from before cannot be brought back: revision web-old is gone"},
+		"its record is gone": {func(o *unstructured.Unstructured, s client.Client) error {
+			o.SetAnnotations(nil)
+			return s.Update(t.Context(), o)
+		}, Ask{Before: true}, "nobody knows what stood in it before: its record is gone"},
+		"there was none": {func(o *unstructured.Unstructured, s client.Client) error {
+			o.SetAnnotations(map[string]string{rolloutv1alpha1.AnnotationHeld: `{"holder":"r-uid","of":"w-uid"}`})
+			return s.Update(t.Context(), o)
+		}, Ask{Before: true}, "its template from before is not known"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := held(t, "CloneSet", nil)
+			if c.spoil != nil {
+				if err := c.spoil(stored(t, "CloneSet", s), s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := observe(t, "CloneSet", s, c.ask)
+			if got := seen.Workload.Before; got.Known || got.Why != c.want || !seen.Workload.Held {
+				t.Errorf("got %+v, want %q", got, c.want)
+			}
+			if got, err := Steps(seen, holder, engine.BringBack{Because: because}); err == nil {
+				t.Errorf("to bring it back is %v", got)
+			}
+		})
+	}
+}
+
+func TestARelease(t *testing.T) {
+	mode := rolloutv1alpha1.InPlaceMode
+	for sentence, c := range map[string]struct {
+		kind    string
+		change  fields
+		release engine.Release
+		want    string
+	}{
+		"a CloneSet that succeeded":           {"CloneSet", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"partition":0}}}`},
+		"a CloneSet that did not stays":       {"CloneSet", nil, engine.Release{Mode: mode, Asked: 2}, `{"spec":{"updateStrategy":{"partition":3}}}`},
+		"a CafeDeployment has its groups":     {"CafeDeployment", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"strategy":{"partition":null}}}`},
+		"one that did not succeed has not":    {"CafeDeployment", nil, engine.Release{Mode: mode, Asked: 2}, `{"spec":{"strategy":{"partition":3}}}`},
+		"a StatefulSet":                       {"StatefulSet", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`},
+		"one that had OnDelete has it":        {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
+		"also when it did not succeed":        {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, engine.Release{Mode: mode}, `{"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
+		"a DaemonSet has its strategy":        {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(2)}}}, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2},"type":"RollingUpdate"}}}`},
+		"or OnDelete, when it did not":        {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate"}}, engine.Release{Mode: mode}, `{}`},
+		"a kind that is described by paths":   {"Flock", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"keep":0}}`},
+		"one that was scaled stays as it is ": {"CloneSet", nil, engine.Release{Mode: rolloutv1alpha1.ScaleMode, Opens: true}, `{}`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := held(t, c.kind, c.change, five...)
+			c.release.Because = because
+			steps := act(t, s, observe(t, c.kind, s, Ask{}), c.release)
+			if len(steps) != 1 {
+				t.Fatalf("got %d steps", len(steps))
+			}
+			got := map[string]any{}
+			if err := json.Unmarshal([]byte(patchOf(t, steps[0])), &got); err != nil {
+				t.Fatal(err)
+			}
+			wantMeta := map[string]any{"annotations": nil, "labels": nil, "ownerReferences": nil}
+			if diff := cmp.Diff(any(wantMeta), got["metadata"]); diff != "" {
+				t.Errorf("metadata (-want +got):\n%s", diff)
+			}
+			delete(got, "metadata")
+			rest, err := json.Marshal(got)
+			if err != nil || string(rest) != c.want {
+				t.Errorf("got %s, %v, want %s", rest, err, c.want)
+			}
+			if after := observe(t, c.kind, s, Ask{}); after.Workload.Held || after.Workload.Owner != "" {
+				t.Errorf("it is still held: %+v", after.Workload)
+			}
+		})
+	}
+}
+
+func TestOnlyWhatIsOursIsTakenOff(t *testing.T) {
+	other := map[string]any{"apiVersion": "a/v1", "kind": "Application", "name": "all", "uid": "tracker", "controller": true}
+	s := held(t, "CloneSet", fields{"metadata.ownerReferences": []any{other}, "metadata.labels": map[string]any{"a": "b"}, "metadata.annotations": map[string]any{"c": "d"}})
+	o := stored(t, "CloneSet", s)
+	if refs := o.GetOwnerReferences(); len(refs) != 2 || refs[1].Controller != nil || *refs[1].BlockOwnerDeletion {
+		t.Fatalf("there can be one controller only, and there are %+v", refs)
+	}
+	act(t, s, observe(t, "CloneSet", s, Ask{}), engine.Release{Because: because, Mode: rolloutv1alpha1.InPlaceMode})
+	o = stored(t, "CloneSet", s)
+	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "tracker" || len(o.GetLabels()) != 1 || len(o.GetAnnotations()) != 1 {
+		t.Errorf("left are %+v, %v, %v", refs, o.GetLabels(), o.GetAnnotations())
+	}
+}
+
+func TestWhoHoldsAWorkload(t *testing.T) {
+	mine := map[string]any{"apiVersion": "standard.oam.dev/v1alpha1", "kind": "RolloutTrait", "name": "release", "uid": "r-uid", "controller": true}
+	theirs := map[string]any{"apiVersion": "standard.oam.dev/v1alpha1", "kind": "RolloutTrait", "name": "other", "uid": "o-uid", "controller": true}
+	record := func(holder, of string) map[string]any {
+		return map[string]any{rolloutv1alpha1.AnnotationHeld: fmt.Sprintf(`{"holder":%q,"of":%q,"novelty":1}`, holder, of)}
+	}
+	for sentence, c := range map[string]struct {
+		refs        []any
+		annotations map[string]any
+		held        bool
+		owner       string
+	}{
+		"nobody":                         {nil, nil, false, ""},
+		"we do":                          {[]any{mine}, record("r-uid", "w-uid"), true, ""},
+		"we do, and our record was lost": {[]any{mine}, nil, true, ""},
+		"we do, and our reference was lost with a rollout that left its dependents": {nil, record("r-uid", "w-uid"), true, ""},
+		"somebody else does":            {[]any{theirs}, record("o-uid", "w-uid"), false, "RolloutTrait other"},
+		"somebody else has taken over":  {[]any{theirs}, record("r-uid", "w-uid"), false, "RolloutTrait other"},
+		"somebody else did, and died":   {nil, record("o-uid", "w-uid"), false, ""},
+		"it is a copy of what we held":  {[]any{mine}, record("r-uid", "of another"), false, ""},
+		"nobody can read what was kept": {[]any{mine}, map[string]any{rolloutv1alpha1.AnnotationHeld: "{"}, false, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			change := fields{}
+			if c.refs != nil {
+				change["metadata.ownerReferences"] = c.refs
+			}
+			if c.annotations != nil {
+				change["metadata.annotations"] = c.annotations
+			}
+			s := server(t, workload(t, "CloneSet", change), bothRevisions(t)...)
+			got := observe(t, "CloneSet", s, Ask{})
+			if got.Workload.Held != c.held || got.Workload.Owner != c.owner {
+				t.Errorf("held %v by %q, want %v by %q", got.Workload.Held, got.Workload.Owner, c.held, c.owner)
+			}
+			if c.held || c.owner != "" {
+				return
+			}
+			act(t, s, got, holdIn(rolloutv1alpha1.InPlaceMode, 0))
+			if after := observe(t, "CloneSet", s, Ask{Before: true}); !after.Workload.Held || !after.Workload.Before.Known {
+				t.Errorf("it cannot be held: %+v", after.Workload)
+			}
+		})
+	}
+}
+
+func TestActionsThatAreNotAboutWorkloadsAreRefused(t *testing.T) {
+	seen := observe(t, "CloneSet", server(t, workload(t, "CloneSet", nil), bothRevisions(t)...), Ask{})
+	for _, a := range []engine.Action{engine.Enter{}, engine.Leave{}, engine.Invoke{}, engine.Measure{}} {
+		if got, err := Steps(seen, holder, a); err == nil {
+			t.Errorf("%T is %v", a, got)
+		}
+	}
+	if got, err := Steps(Seen{}, holder, holdIn(rolloutv1alpha1.InPlaceMode, 0)); err == nil {
+		t.Errorf("a workload that is not there is held by %v", got)
+	}
+	pair := observe(t, "Deployment", server(t, workload(t, "Deployment", nil)), Ask{})
+	if got, err := Steps(pair, holder, engine.Advance{To: 1}); err == nil {
+		t.Errorf("a Deployment is advanced by %v", got)
+	}
+}
+
+// TestToHoldAndToLetGoLeavesWhatWasThere: the partition and the pause apart, which are as the contract leaves them.
+func TestToHoldAndToLetGoLeavesWhatWasThere(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		kind := rapid.SampledFrom(append([]string{"Deployment", "Herd"}, versioned...)).Draw(r, "kind")
+		mode := rapid.SampledFrom([]rolloutv1alpha1.RolloutMode{rolloutv1alpha1.ScaleMode, rolloutv1alpha1.InPlaceMode, rolloutv1alpha1.TwoObjectsMode}).Draw(r, "mode")
+		where := kindNamed(t, kind).places()
+		o := workload(t, kind, nil)
+		if len(where.paused) > 0 && rapid.Bool().Draw(r, "paused") {
+			where.paused.set(o, rapid.Bool().Draw(r, "is paused"))
+		}
+		if rapid.Bool().Draw(r, "labels") {
+			o.SetLabels(map[string]string{"a": "b"})
+		}
+		s := server(t, o, append(bothRevisions(t), five...)...)
+		first := stored(t, kind, s)
+		act(t, s, observe(t, kind, s, Ask{}), holdIn(mode, 0))
+		act(t, s, observe(t, kind, s, Ask{}), engine.Release{Because: because, Mode: mode, Asked: 0})
+		last := stored(t, kind, s)
+		for _, p := range []path{where.partition, where.paused, in("metadata", "resourceVersion")} {
+			if len(p) > 0 && (mode != rolloutv1alpha1.ScaleMode || p[0] == "metadata") {
+				p.remove(first)
+				p.remove(last)
+			}
+		}
+		if diff := cmp.Diff(first.Object, last.Object); diff != "" {
+			r.Errorf("%s (-before +after):\n%s", kind, diff)
+		}
+	})
+}
+
+// TestNoMorePodsThanAskedMayBeUpdated: whatever pods there are.
+func TestNoMorePodsThanAskedMayBeUpdated(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		kind := rapid.SampledFrom([]string{"StatefulSet", "Advanced", "DaemonSet", "CloneSet"}).Draw(r, "kind")
+		var pods []client.Object
+		updated := 0
+		for i := range 5 {
+			hash := rapid.SampledFrom([]string{"", "old", "new"}).Draw(r, "pod")
+			if hash == "" {
+				continue
+			}
+			var change []func(*corev1.Pod)
+			if rapid.Bool().Draw(r, "leaves") {
+				change = append(change, leaving)
+			}
+			pods = append(pods, podOf(i, hash, change...))
+			if hash == "new" {
+				updated++
+			}
+		}
+		s := held(t, kind, nil, pods...)
+		before := observe(t, kind, s, Ask{}).Workload
+		n := rapid.IntRange(0, 6).Draw(r, "n")
+		act(t, s, observe(t, kind, s, Ask{}), engine.Advance{Because: because, To: n})
+		after := observe(t, kind, s, Ask{}).Workload
+		switch kind {
+		case "DaemonSet": // pods that are gone are gone
+			if after.Asked > max(n, before.Asked) {
+				r.Errorf("%d may be updated, and %d were asked for", after.Asked, n)
+			}
+		case "CloneSet":
+			if after.Asked != min(n, 5) {
+				r.Errorf("%d may be updated, and %d were asked for", after.Asked, n)
+			}
+		default:
+			if after.Asked != max(min(n, 5), updated) {
+				r.Errorf("%d may be updated, and %d were asked for, and %d were", after.Asked, n, updated)
+			}
+		}
+		if after.Updated > updated || after.UpdatedAvailable > after.Updated {
+			r.Errorf("%d pods count as updated, and %d are", after.Updated, updated)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/errand"
+	"slipway.dev/slipway/internal/rollout/hook"
+	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/internal/rollout/metric"
+	"slipway.dev/slipway/internal/rollout/outbound"
+)
+
+// Errands are what rollouts find out from other systems, beside the reconciles.
+type Errands struct {
+	Hooks   *errand.Desk[hook.Answer]
+	Metrics *errand.Desk[measure.Sample]
+	// Client calls the other systems.
+	Client *outbound.Client
+}
+
+// answers is what is known by now, by key.
+func (e *Errands) answers(owner errand.Owner, now time.Time) (map[string]engine.Call, map[string]engine.Sample) {
+	calls, samples := map[string]engine.Call{}, map[string]engine.Sample{}
+	for key, r := range e.Hooks.Reports(owner) {
+		call := engine.Call{Answered: r.State == errand.Answered, Passed: r.Answer.Passed, Attempts: r.Tries, Message: r.Said}
+		if call.Answered {
+			call.Message = r.Answer.Message
+		}
+		calls[key] = call
+	}
+	for key, r := range e.Metrics.Reports(owner) {
+		if r.State == errand.Answered {
+			samples[key] = engine.Sample{Sample: r.Answer, At: now}
+		}
+	}
+	return calls, samples
+}
+
+// call has a webhook called.
+func (e *Errands) call(trait *rolloutv1alpha1.RolloutTrait, a engine.Invoke) {
+	e.Hooks.Begin(owner(trait), hook.Errand(e.Client, hook.Call{Key: a.Key, Webhook: a.Hook, Namespace: trait.Namespace, Name: trait.Name, Phase: a.Phase}))
+}
+
+// sample has a metric measured. What is wrong with the metric itself is the answer: somebody has to look.
+func (e *Errands) sample(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.RolloutTrait, a engine.Measure) error {
+	question, wrong, err := ask(ctx, live, trait, a)
+	if err != nil {
+		return err
+	}
+	if wrong != "" {
+		e.Metrics.Begin(owner(trait), errand.Errand[measure.Sample]{Key: a.Key, Version: wrong, Try: func(context.Context) errand.Attempt[measure.Sample] {
+			return errand.Done(measure.Sample{Kind: measure.Fault, Message: wrong})
+		}})
+		return nil
+	}
+	e.Metrics.Begin(owner(trait), metric.Errand(e.Client, question))
+	return nil
+}
+
+// ask is the question that a metric asks; or what is wrong with it.
+func ask(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.RolloutTrait, a engine.Measure) (q metric.Question, wrong string, err error) {
+	template := &rolloutv1alpha1.MetricTemplate{}
+	key := client.ObjectKey{Namespace: a.Metric.TemplateRef.Namespace, Name: a.Metric.TemplateRef.Name}
+	if key.Namespace == "" {
+		key.Namespace = trait.Namespace
+	}
+	switch err := live.Get(ctx, key, template); {
+	case apierrors.IsNotFound(err):
+		return q, fmt.Sprintf("there is no MetricTemplate %s", key), nil
+	case err != nil:
+		return q, "", fmt.Errorf("reading MetricTemplate %s: %w", key, err)
+	}
+	q = metric.Question{Key: a.Key, Provider: template.Spec.Provider}
+	q.Query, err = measure.Render(template, measure.Fields{
+		Namespace: trait.Namespace, Name: trait.Name, Target: trait.Spec.TargetRef.Name, TargetRevision: trait.Status.NewPodTemplateIdentifier,
+		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
+	})
+	if err != nil {
+		return q, err.Error(), nil
+	}
+	if ref := q.Provider.SecretRef; ref != nil {
+		if q.Credentials, wrong, err = credentials(ctx, live, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}); err != nil || wrong != "" {
+			return q, wrong, err
+		}
+	}
+	return q, "", nil
+}
+
+func credentials(ctx context.Context, live client.Reader, key client.ObjectKey) (c outbound.Credentials, wrong string, err error) {
+	secret := &corev1.Secret{}
+	switch err := live.Get(ctx, key, secret); {
+	case apierrors.IsNotFound(err):
+		return c, fmt.Sprintf("there is no Secret %s", key), nil
+	case apierrors.IsForbidden(err):
+		return c, fmt.Sprintf("Slipway may not read Secret %s: give it the right in a Role of that namespace", key), nil
+	case err != nil:
+		return c, "", fmt.Errorf("reading Secret %s: %w", key, err)
+	}
+	if c, err = metric.CredentialsOf(secret.Data); err != nil {
+		return c, fmt.Sprintf("Secret %s: %s", key, err), nil
+	}
+	return c, "", nil
+}
+
+// keep forgets all errands but those that are wanted.
+func (e *Errands) keep(owner errand.Owner, keys []string) {
+	e.Hooks.Keep(owner, keys...)
+	e.Metrics.Keep(owner, keys...)
+}
+
+// forget forgets all errands of a rollout that is gone.
+func (e *Errands) forget(name types.NamespacedName) {
+	e.Hooks.Forget(name)
+	e.Metrics.Forget(name)
+}

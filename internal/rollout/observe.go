@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/adapter"
+	"slipway.dev/slipway/internal/rollout/engine"
+)
+
+// observed is a world, with the workloads that it was read from.
+type observed struct {
+	world engine.World
+	by    map[engine.Side]adapter.Seen
+	// again is when time alone changes what is seen; 0 when it does not.
+	again time.Duration
+}
+
+// observe builds the world that one decision depends on. It reads only. A rollout that has ended looks at nothing.
+func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, now time.Time) (observed, error) {
+	o := observed{world: engine.World{Rollout: rolloutOf(trait)}, by: map[engine.Side]adapter.Seen{}}
+	if trait.Status.RollingState.IsFinal() {
+		return o, nil
+	}
+	target, source := o.world.Rollout.Looks()
+	if err := r.look(ctx, trait, &o, engine.Target, target, now); err != nil {
+		return o, err
+	}
+	o.world.Target = o.by[engine.Target].Workload
+	if source != nil {
+		if err := r.look(ctx, trait, &o, engine.Source, *source, now); err != nil {
+			return o, err
+		}
+		seen := o.by[engine.Source].Workload
+		o.world.Source = &seen
+	}
+	o.world.Calls, o.world.Samples = r.Errands.answers(owner(trait), now)
+	return o, nil
+}
+
+func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, o *observed, side engine.Side,
+	ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
+	asked := adapter.Ask{
+		Scales: o.world.Rollout.Source == nil && trait.Spec.RolloutPlan.TargetSize != nil, Pair: o.world.Rollout.Source != nil,
+		Before: trait.Status.RollingState == rolloutv1alpha1.RolloutFailingState || trait.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
+	}
+	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, holder(trait), asked, now)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the workload
+	}
+	o.by[side] = seen
+	if o.again == 0 || seen.LookAgain != 0 && seen.LookAgain < o.again {
+		o.again = seen.LookAgain
+	}
+	if seen.Workload.Found {
+		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	}
+	return nil
+}
+
+func holder(trait *rolloutv1alpha1.RolloutTrait) adapter.Holder {
+	return adapter.Holder{
+		Kind: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), Name: trait.Name, UID: trait.UID,
+	}
+}
+
+func rolloutOf(trait *rolloutv1alpha1.RolloutTrait) engine.Rollout {
+	rollout := engine.Rollout{
+		Namespace: trait.Namespace, Name: trait.Name, UID: trait.UID, Generation: trait.Generation,
+		Deleting: trait.DeletionTimestamp != nil, Finalizer: controllerutil.ContainsFinalizer(trait, rolloutv1alpha1.FinalizerRollout),
+		Target: trait.Spec.TargetRef, Plan: trait.Spec.RolloutPlan, RevertOnDelete: trait.Spec.RolloutPlan.RevertOnDelete,
+		Annotations: trait.Annotations, Status: trait.Status,
+	}
+	if len(trait.Spec.SourceRef) > 0 {
+		rollout.Source = &trait.Spec.SourceRef[0]
+	}
+	return rollout
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"errors"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/owned"
+)
+
+// Secrets of metric templates are not among these: who uses them gives the right to read them, in their namespace.
+//
+//+kubebuilder:rbac:groups=standard.oam.dev,resources=rollouttraits,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=standard.oam.dev,resources=rollouttraits/status,verbs=patch
+//+kubebuilder:rbac:groups=standard.oam.dev,resources=metrictemplates,verbs=get
+//+kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list
+//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=inplacesets;cafedeployments,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get
+//+kubebuilder:rbac:groups="",resources=pods,verbs=list;delete
+
+// Options tune the controller.
+type Options struct {
+	// Concurrency is how many rollouts are reconciled at once; 0 means one.
+	Concurrency int
+	// Held shows the metadata of workloads that carry LabelHeld, and of no others.
+	Held cache.Cache
+}
+
+// SetupWithManager has the manager run the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
+	built, err := ctrl.NewControllerManagedBy(mgr).
+		Named("rollouttrait").
+		For(&rolloutv1alpha1.RolloutTrait{}, builder.WithPredicates(owned.Written())).
+		WatchesRawSource(r.Errands.Hooks.Source()).
+		WatchesRawSource(r.Errands.Metrics.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency}).
+		Build(r)
+	if err != nil {
+		return fmt.Errorf("setting up the RolloutTrait controller: %w", err)
+	}
+	r.watches.held, r.watches.controller = o.Held, built
+	if err := errors.Join(mgr.Add(r.Errands.Hooks), mgr.Add(r.Errands.Metrics)); err != nil {
+		return fmt.Errorf("having the manager run errands: %w", err)
+	}
+	return nil
+}
