@@ -3,10 +3,12 @@
 package lint
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +36,7 @@ func File(file string, r io.Reader, size *int) ([]Checked, error) {
 		switch kind.Kind {
 		case rolloutv1alpha1.RolloutTraitKind:
 			rollout := &rolloutv1alpha1.RolloutTrait{}
-			if one.Findings = decode(kind, raw, rollout); len(one.Findings) == 0 {
+			if one.Findings = decodeRollout(kind, raw, rollout); len(one.Findings) == 0 {
 				one.Findings = Rollout(rollout, size)
 			}
 			if len(one.Findings) == 0 {
@@ -78,7 +80,56 @@ func decode(kind metav1.TypeMeta, raw []byte, into runtime.Object) []Finding {
 	return found
 }
 
+// decodeRollout says of an interval that is no time where it stands; the decoder does not.
+func decodeRollout(kind metav1.TypeMeta, raw []byte, into *rolloutv1alpha1.RolloutTrait) []Finding {
+	passedOver, found := unread(raw), decode(kind, raw, into)
+	if len(passedOver) > 0 {
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Field == document })
+	}
+	return append(found, passedOver...)
+}
+
+// document is the field of what is wrong nobody knows where.
+const document = "(the document)"
+
+// unread is what the decoder would pass over, or refuse without saying where it stands: a plan that is missing, and intervals that
+// are no time.
+func unread(raw []byte) []Finding {
+	var found []Finding
+	var written struct {
+		Spec *struct {
+			RolloutPlan *struct {
+				CanaryMetric   []struct{ Interval any }
+				RolloutBatches []struct{ CanaryMetric []struct{ Interval any } }
+			}
+		}
+	}
+	if json.Unmarshal(raw, &written) != nil || written.Spec == nil {
+		return nil // the decoder says what it is, or what is missing in a spec
+	}
+	plan := place{"spec.rolloutPlan", &found}
+	if written.Spec.RolloutPlan == nil {
+		plan.report(nil, "is missing")
+		return found
+	}
+	interval := func(p place, i int, value any) {
+		if text, isText := value.(string); isText && !intervals.MatchString(text) {
+			p.at("canaryMetric").item(i).at("interval").report(text, "use a duration of at least 1s, such as 30s or 1m30s")
+		}
+	}
+	for i, m := range written.Spec.RolloutPlan.CanaryMetric {
+		interval(plan, i, m.Interval)
+	}
+	for b, batch := range written.Spec.RolloutPlan.RolloutBatches {
+		for i, m := range batch.CanaryMetric {
+			interval(plan.at("rolloutBatches").item(b), i, m.Interval)
+		}
+	}
+	return found
+}
+
 var (
+	intervals    = regexp.MustCompile(`^([0-9]{1,6}([.][0-9]{1,9})?(h|m|s|ms))+$`)
 	unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
 	wrongType    = regexp.MustCompile(`cannot unmarshal (\S+) (?:[^ ]+ )?into Go struct field \w+\.(\S+) of type (\S+)`)
 )
@@ -95,7 +146,7 @@ func misread(err error) Finding {
 	if inner := errors.Unwrap(err); inner != nil {
 		text = inner.Error()
 	}
-	return Finding{Field: "(the document)", Allowed: text}
+	return Finding{Field: document, Allowed: text}
 }
 
 func typeName(goType string) string {

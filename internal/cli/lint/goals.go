@@ -4,6 +4,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -95,7 +96,7 @@ func sizes(plan *rolloutv1alpha1.RolloutPlan) []int {
 	for n := 2; n <= 100; n++ {
 		tried = append(tried, need*n)
 	}
-	return tried
+	return slices.DeleteFunc(tried, func(n int) bool { return n > maxInt32 })
 }
 
 // findingOf reads the field that an error of the arithmetic begins with.

@@ -5,14 +5,19 @@ package lint
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/measure"
 )
 
 var (
+	ends = regexp.MustCompile(`^[-+]?[0-9]+([.][0-9]+)?$`)
+
 	allHooks = []string{string(rolloutv1alpha1.InitializeRolloutHook), string(rolloutv1alpha1.PreBatchRolloutHook),
 		string(rolloutv1alpha1.PostBatchRolloutHook), string(rolloutv1alpha1.FinalizeRolloutHook)}
 	batchHooks = []string{string(rolloutv1alpha1.PreBatchRolloutHook), string(rolloutv1alpha1.PostBatchRolloutHook)}
@@ -74,9 +79,7 @@ func checkMetrics(p place, metrics []rolloutv1alpha1.CanaryMetric) {
 		if m.Interval != nil && m.Interval.Duration < time.Second {
 			at.at("interval").report(m.Interval.Duration.String(), "use a duration of at least 1s, such as 30s or 1m30s")
 		}
-		if _, err := measure.RangeOf(m.MetricsRange); err != nil {
-			ranges(at, err)
-		}
+		checkRange(at, m.MetricsRange)
 		at.at("templateRef.name").text(m.TemplateRef.Name, 253, nil, "")
 		at.at("templateRef.kind").oneOf(m.TemplateRef.Kind, true, rolloutv1alpha1.MetricTemplateKind)
 		at.at("templateRef.apiVersion").oneOf(m.TemplateRef.APIVersion, true, rolloutv1alpha1.GroupVersion.String())
@@ -87,10 +90,22 @@ func checkMetrics(p place, metrics []rolloutv1alpha1.CanaryMetric) {
 	}
 }
 
-// ranges reports what is wrong with a range: each of several errors names its own field.
-func ranges(at place, err error) {
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		field, what, _ := strings.Cut(line, ": ")
+// end wants a number as the API takes it: without an exponent.
+func end(p place, v *intstr.IntOrString) {
+	if v != nil && v.Type == intstr.String && (len(v.StrVal) > 32 || !ends.MatchString(v.StrVal)) {
+		p.report(v, "use a whole number, or a decimal number in quotes such as \"0.99\", of at most 32 characters")
+	}
+}
+
+// checkRange asks the room that judges by the range, once its ends can be read.
+func checkRange(at place, r *rolloutv1alpha1.MetricsExpectedRange) {
+	before := len(*at.found)
+	if r != nil {
+		end(at.at("metricsRange.min"), r.Min)
+		end(at.at("metricsRange.max"), r.Max)
+	}
+	if _, err := measure.RangeOf(r); err != nil && len(*at.found) == before {
+		field, what, _ := strings.Cut(err.Error(), ": ")
 		at.at(field).report(nil, "%s", what)
 	}
 }
@@ -98,7 +113,7 @@ func ranges(at place, err error) {
 // Template is what is wrong with a MetricTemplate.
 func Template(t *rolloutv1alpha1.MetricTemplate) []Finding {
 	var found []Finding
-	name(t.Name, &found)
+	name(t.ObjectMeta, &found)
 	spec := place{"spec", &found}
 	spec.at("provider.type").oneOf(string(t.Spec.Provider.Type), false, string(rolloutv1alpha1.PrometheusProvider), string(rolloutv1alpha1.WebProvider))
 	address(spec.at("provider.address"), t.Spec.Provider.Address)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -23,7 +24,7 @@ var (
 // not known.
 func Rollout(r *rolloutv1alpha1.RolloutTrait, size *int) []Finding {
 	var found []Finding
-	name(r.Name, &found)
+	name(r.ObjectMeta, &found)
 	spec := place{"spec", &found}
 	reference(spec.at("targetRef"), r.Spec.TargetRef)
 	sources(spec.at("sourceRef"), &r.Spec)
@@ -35,10 +36,13 @@ func Rollout(r *rolloutv1alpha1.RolloutTrait, size *int) []Finding {
 	return found
 }
 
-func name(name string, found *[]Finding) {
-	metadata := place{"metadata.name", found}
-	if name == "" {
+func name(object metav1.ObjectMeta, found *[]Finding) {
+	metadata, name := place{"metadata.name", found}, object.Name
+	switch {
+	case name == "" && object.GenerateName == "":
 		metadata.report(nil, "is missing")
+		return
+	case name == "":
 		return
 	}
 	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
