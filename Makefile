@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Needs Go, make and git. Everything else is built from Go modules, pinned in go.mod, hack/tools.mod and hack/kubernetes/go.mod;
-# only the real node of the tests comes from Debian's packages, where there are some.
+# only the real node and the Prometheus of the tests come from Debian's packages, where there are some.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 SCENARIO ?= inplace
@@ -73,6 +73,10 @@ k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the fi
 node-packages: ## Install what the local cluster's real node needs (Debian, root); elsewhere say what is missing
 	@hack/node-packages.sh
 
+.PHONY: prometheus-package
+prometheus-package: ## Unpack the Prometheus of the tests (Debian) into bin/; elsewhere say what is missing
+	@hack/prometheus-package.sh
+
 .PHONY: generate
 generate: ## Write deepcopy functions, CRDs, RBAC, config/install.yaml and the drawing of states anew
 	hack/generate.sh
@@ -105,7 +109,7 @@ fuzz: ## Run every fuzz target for a minute each, two at a time: FUZZTIME=60s, F
 	hack/fuzz.sh
 
 .PHONY: test
-test: build k8s node-packages test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
+test: build k8s node-packages prometheus-package test-unit test-simulation test-integration test-e2e ## Run all tests: unit, simulation, integration, end to end
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no API server
@@ -121,7 +125,8 @@ soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration
-test-integration: k8s ## Run the tests against a real API server
+test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package)
+	@command -v prometheus >/dev/null || test -x bin/prometheus || echo 'there is no prometheus, so test/integration/metric is SKIPPED'
 	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e

@@ -17,13 +17,16 @@ import (
 
 // Secrets of metric templates are not among these: who uses them gives the right to read them, in their namespace.
 //
+// No workload is ever deleted. But the API server can want the right to (OwnerReferencesPermissionEnforcement) of who gives an
+// owner to an object that is there.
+//
 //+kubebuilder:rbac:groups=standard.oam.dev,resources=rollouttraits,verbs=get;list;watch;patch
 //+kubebuilder:rbac:groups=standard.oam.dev,resources=rollouttraits/status,verbs=patch
 //+kubebuilder:rbac:groups=standard.oam.dev,resources=metrictemplates,verbs=get
-//+kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch;delete
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list
-//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;watch;patch
-//+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=inplacesets;cafedeployments,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;watch;patch;delete
+//+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=inplacesets;cafedeployments,verbs=get;list;watch;patch;delete
 //+kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get
 //+kubebuilder:rbac:groups="",resources=pods,verbs=list;delete
 

@@ -51,9 +51,10 @@ type Behaviour func(r *Receiver, w http.ResponseWriter, request *http.Request)
 
 // Receiver is a server that runs until it is closed.
 type Receiver struct {
-	server *http.Server
-	url    string
-	closed chan struct{}
+	listener net.Listener
+	server   *http.Server
+	url      string
+	closed   chan struct{}
 
 	mu         sync.Mutex
 	paths      map[string][]Behaviour
@@ -68,7 +69,7 @@ func Start() (*Receiver, error) {
 		return nil, fmt.Errorf("starting a receiver: %w", err)
 	}
 	r := &Receiver{
-		url: "http://" + listener.Addr().String(), closed: make(chan struct{}),
+		listener: listener, url: "http://" + listener.Addr().String(), closed: make(chan struct{}),
 		paths: map[string][]Behaviour{}, changed: make(chan struct{}),
 	}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: time.Minute}
@@ -90,7 +91,8 @@ func For(t testing.TB) *Receiver {
 // Close ends the server and all deliveries that it holds.
 func (r *Receiver) Close() {
 	close(r.closed)
-	_ = r.server.Close() // connections that fail to close are closed as well
+	_ = r.listener.Close() // the server may not have begun with it, and would close it later; it fails when it is closed
+	_ = r.server.Close()   // connections that fail to close are closed as well
 }
 
 // URL is where a path is called.

@@ -92,8 +92,8 @@ func (d *Desk[A]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Source wakes the owners of errands in the queue of a controller whenever there is something new to read. A controller that is
-// busy, or not started yet, misses nothing. There is one controller for a desk.
+// Source wakes the owner of an errand in the queue of a controller after each try. A controller that is busy, or not started
+// yet, misses nothing. There is one controller for a desk.
 func (d *Desk[A]) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
 		d.mu.Lock()
@@ -240,24 +240,22 @@ func try[A any](ctx context.Context, e Errand[A]) (attempt Attempt[A]) {
 	return e.Try(ctx)
 }
 
-// note keeps what came of a try, and wakes the owner when that is news. It tells whether anybody still wants to know.
+// note keeps what came of a try, and wakes the owner, also when it is the same as before: who gives up after some tries has to
+// count them. It tells whether anybody still wants to know.
 func (d *Desk[A]) note(ctx context.Context, owner Owner, r *run[A], attempt Attempt[A]) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil { // it was forgotten or replaced, or the manager ends; what it found may be of that
 		return false
 	}
-	isNews := attempt.done || attempt.said != r.report.Said
 	r.report.Tries++
 	r.report.Said = attempt.said
 	if attempt.done {
 		r.report.State, r.report.Answer = Answered, attempt.answer
 	}
-	switch {
-	case !isNews:
-	case d.queue == nil:
+	if d.queue == nil {
 		d.unheard[owner.NamespacedName] = true
-	default:
+	} else {
 		d.queue.Add(ctrl.Request{NamespacedName: owner.NamespacedName})
 	}
 	return true

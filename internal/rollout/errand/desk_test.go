@@ -127,7 +127,7 @@ func TestAnErrandIsTriedUntilItHasAnAnswer(t *testing.T) {
 		o.wantsWoken("the first reason", "web")
 		time.Sleep(2 * time.Second)
 		o.wants("the second try", owner("web"), "a", Report[string]{State: UnderWay, Said: "503", Tries: 2})
-		o.wantsWoken("the same reason again")
+		o.wantsWoken("the same reason again, as somebody may count", "web")
 		time.Sleep(3 * time.Second)
 		o.wants("the third try", owner("web"), "a", Report[string]{State: UnderWay, Said: "429", Tries: 3})
 		o.wantsWoken("another reason", "web")
@@ -333,7 +333,9 @@ func TestErrandsWaitForTheStart(t *testing.T) {
 		o.listen()
 		o.wantsWoken("what was answered before the controller started", "web")
 		cancel()
-		<-o.stopped
+		if err := <-o.stopped; err != nil {
+			t.Errorf("the desk ended with %v", err)
+		}
 		o.queue.ShutDown()
 		synctest.Wait()
 		if tries != 1 {

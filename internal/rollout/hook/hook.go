@@ -86,7 +86,7 @@ func (c Call) version() string {
 func try(ctx context.Context, client *outbound.Client, c Call) errand.Attempt[Answer] {
 	visit := outbound.Visit{
 		Address: c.Webhook.URL,
-		Timeout: time.Duration(ptr.Deref(c.Webhook.TimeoutSeconds, 10)) * time.Second,
+		Timeout: time.Duration(max(ptr.Deref(c.Webhook.TimeoutSeconds, 10), 1)) * time.Second,
 		MaxBody: maxBody,
 		Stay:    c.isListed,
 	}

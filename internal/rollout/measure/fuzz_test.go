@@ -31,10 +31,6 @@ func skeleton(provider rolloutv1alpha1.MetricProviderType, query string) string 
 
 // Whatever a name is, the query that it is filled into keeps its shape.
 func FuzzRenderKeepsTheShapeOfAQuery(f *testing.F) {
-	f.Add(`up{a={{ .Name }},b="x{{ .Name }}",c='{{ .Name }}'} # {{ .Name }}`, `"} or vector(1) # `, false)
-	f.Add(`up{a="\{{ .Name }}"}`, `"} or vector(1) # `, false)
-	f.Add("up{a=~`{{ .Name }}`}", `\`, false)
-	f.Add(`{.a[?(@.b=={{ .Name }})]['{{ .Name }}']}`, `'`, true)
 	f.Fuzz(func(t *testing.T, query, name string, web bool) {
 		provider := rolloutv1alpha1.PrometheusProvider
 		if web {
@@ -61,9 +57,6 @@ func FuzzRenderKeepsTheShapeOfAQuery(f *testing.F) {
 
 // An end of a range is read as the number that it is written as, or refused.
 func FuzzRangeEnd(f *testing.F) {
-	for _, text := range []string{"0.01", "-5", "1e3", ".5", "NaN", "0x1p-2", "1_000", "5%", ""} {
-		f.Add(text)
-	}
 	f.Fuzz(func(t *testing.T, text string) {
 		end := intstr.FromString(text)
 		got, err := RangeOf(&rolloutv1alpha1.MetricsExpectedRange{Min: &end})

@@ -65,12 +65,12 @@ type Verdict struct {
 	Message string
 }
 
-// Interval is the time between two samples of a metric, and the range that its query may ask for.
+// Interval is the time between two samples of a metric, and the range that its query may ask for: at least a second.
 func Interval(m *rolloutv1alpha1.CanaryMetric) time.Duration {
 	if m.Interval == nil || m.Interval.Duration <= 0 {
 		return DefaultInterval
 	}
-	return m.Interval.Duration
+	return max(m.Interval.Duration, time.Second)
 }
 
 // Due is how long the next sample has to wait, given what was measured so far (nil is nothing): 0 when it is due.

@@ -100,6 +100,9 @@ func TestDue(t *testing.T) {
 	if got := Interval(&rolloutv1alpha1.CanaryMetric{}); got != DefaultInterval {
 		t.Errorf("a metric that predates the default has interval %s, want %s", got, DefaultInterval)
 	}
+	if got := Interval(&rolloutv1alpha1.CanaryMetric{Interval: &metav1.Duration{Duration: time.Millisecond}}); got != time.Second {
+		t.Errorf("an interval that is too short is %s, want %s", got, time.Second)
+	}
 }
 
 func TestRangeOf(t *testing.T) {

@@ -157,7 +157,7 @@ func (c *Client) Visit(ctx context.Context, v Visit, call func(ctx context.Conte
 	switch {
 	case err == nil:
 		return t.trace, nil
-	case context.Cause(ctx) == error(late):
+	case errors.Is(context.Cause(ctx), late):
 		return t.trace, late
 	default:
 		return t.trace, &failure{message: v.Clean(reason(err)), cause: err}

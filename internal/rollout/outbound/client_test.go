@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,7 +129,9 @@ func TestFailuresAreToldInTheSameWordsEachTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
+	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tlsServer.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells that nobody trusts it
+	tlsServer.StartTLS()
 	t.Cleanup(tlsServer.Close)
 	for name, tt := range map[string]struct{ address, want string }{
 		"nobody listens":                 {closed.URL("/?token=hunter22"), "dial: connection refused"},
@@ -240,7 +244,6 @@ func TestBodiesAreReadUpToALimit(t *testing.T) {
 
 func TestWhatIsSent(t *testing.T) {
 	r := receiver.For(t)
-	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // nobody listens there
 	for name, tt := range map[string]struct {
 		address     string
 		credentials Credentials
@@ -287,6 +290,14 @@ func TestAVisitStaysWhereItIs(t *testing.T) {
 	})
 	if !errors.Is(err, ErrRefused) || len(there.Deliveries("")) != 0 {
 		t.Errorf("got error %v and %d calls elsewhere, want a refusal and none", err, len(there.Deliveries("")))
+	}
+}
+
+// The library never uses a proxy for the loopback device, so this cannot be seen from outside.
+func TestNoProxyIsUsed(t *testing.T) {
+	c := newClient(t, Options{})
+	if c.strict.Proxy != nil || c.lax.Proxy != nil {
+		t.Error("the environment could send calls elsewhere")
 	}
 }
 

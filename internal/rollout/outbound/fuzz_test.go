@@ -13,9 +13,6 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9]{4,}$`)
 
 // Whatever a receiver says, no secret of at least 4 characters is repeated.
 func FuzzCleanHidesSecrets(f *testing.F) {
-	f.Add("hunter22", "the token hunter22 is wrong")
-	f.Add("aaaa", "aaaaaaa")
-	f.Add("a b=&c", "token=a+b%3D%26c")
 	f.Fuzz(func(t *testing.T, secret, text string) {
 		v := visit("http://a.test/?token=" + url.QueryEscape(secret))
 		clean := v.Clean(text + secret + text)

@@ -46,7 +46,7 @@ type watchedBody struct {
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // a reader ends with this very value
+	if err == io.EOF {
 		*b.complete = true
 	}
 	return n, err

@@ -32,7 +32,8 @@ rules:
   verbs: [create, patch, update]
   resources:
   - {group: "", resources: [pods, persistentvolumeclaims]}
-  - {group: apps, resources: [controllerrevisions]}
+  - {group: apps, resources: [controllerrevisions, deployments, statefulsets, daemonsets]}
+  - {group: apps.cafe.cloud.alipay.com, resources: [cafedeployments]}
 - level: Metadata
 `
 
@@ -121,7 +122,7 @@ func (r *record) add(event *auditv1.Event, given map[right]bool) {
 		return
 	}
 	// The second is denied by admission, for want of a right all the same.
-	if event.Annotations["authorization.k8s.io/decision"] == "forbid" || event.ResponseStatus != nil && strings.Contains(event.ResponseStatus.Message, "blockOwnerDeletion") {
+	if event.Annotations["authorization.k8s.io/decision"] == "forbid" || event.ResponseStatus != nil && wantsOwnerRight(event.ResponseStatus.Message) {
 		r.denied = append(r.denied, fmt.Sprintf("%s %s %s/%s: %s", event.Verb, event.RequestURI, ref.Namespace, ref.Name, event.Annotations["authorization.k8s.io/reason"]))
 		return
 	}
@@ -136,14 +137,20 @@ func (r *record) add(event *auditv1.Event, given map[right]bool) {
 			}
 		}
 	}
-	for _, owner := range blockedOwners(event) {
-		r.used[owner] = true
+	for _, implied := range ownerRights(event) {
+		r.used[implied] = true
 	}
 }
 
-// blockedOwners are the rights to finalizers that a write needs: no request is made for them, but the API server asks for
-// them where an owner reference blocks the deletion of the owner.
-func blockedOwners(event *auditv1.Event) []right {
+// wantsOwnerRight tells whether the API server has refused a write for want of a right about owners.
+func wantsOwnerRight(answer string) bool {
+	return strings.Contains(answer, "blockOwnerDeletion") || strings.Contains(answer, "cannot set an ownerRef")
+}
+
+// ownerRights are the rights that a write of owner references needs: no request is made for them. The API server asks for the
+// right to the finalizers of an owner whose deletion is blocked, and for the right to delete an object that is there and gets
+// another owner, as that can be a way to have it deleted.
+func ownerRights(event *auditv1.Event) []right {
 	if event.RequestObject == nil {
 		return nil
 	}
@@ -156,6 +163,9 @@ func blockedOwners(event *auditv1.Event) []right {
 		return nil // a patch of another shape has no owners
 	}
 	var needed []right
+	if written.Metadata.OwnerReferences != nil && event.Verb == "patch" {
+		needed = append(needed, right{verb: "delete", group: event.ObjectRef.APIGroup, resource: event.ObjectRef.Resource})
+	}
 	for _, owner := range written.Metadata.OwnerReferences {
 		if group, _, ours := strings.Cut(owner.APIVersion, "/"); ours && ptr.Deref(owner.BlockOwnerDeletion, false) {
 			needed = append(needed, right{verb: "update", group: group, resource: strings.ToLower(owner.Kind) + "s/finalizers"})

@@ -58,6 +58,7 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	w.inPlaceSet(t)
 	w.cafeDeployments(t, "units", cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType,
 		cafev1alpha1.CloneSetPodSetType, cafev1alpha1.AdvancedStatefulSetPodSetType)
+	w.rollouts(t)
 	first.stop(t)
 	if err := first.leads(t, c, false); err != nil {
 		t.Errorf("the manager ended in order, but its lease was not given back: %v", err)
@@ -78,6 +79,8 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	// The first patch of a deployment that fails is overtaken by that of its status.
 	broken.failNext("statefulsets", "patch of cafedeployments", "patch of cafedeployments")
 	w.cafeDeployments(t, "doubtful", cafev1alpha1.AdvancedStatefulSetPodSetType)
+	broken.failNext("patch of rollouttraits") // the finalizer
+	w.doubtful(t)
 	broken.failNext("controllerrevisions", "persistentvolumeclaims", "pods")
 	w.create(t, builders.StatefulSet("late").Replicas(1).Parallel().Claim("data", "1Gi").With(func(s *kruisev1beta1.StatefulSet) {
 		s.Spec.Template.Spec.NodeName = playedHere
@@ -124,6 +127,37 @@ func TestBlockingTheDeletionOfASetNeedsItsFinalizers(t *testing.T) {
 	})
 	allow(t, c, "weak", kruisev1alpha1.GroupVersion.Group, "clonesets/finalizers", "update")
 	eventually(t, "the pod is allowed", func() error { return asWeak.Create(t.Context(), owning("x"), client.DryRunAll) })
+}
+
+// Nor is this one a request: an object that is there gets an owner only from who may delete it, since an owner that is gone has
+// it deleted.
+func TestGivingAnOwnerNeedsTheRightToDelete(t *testing.T) {
+	c := newClient(t)
+	install(t, c)
+	weak := *cluster
+	weak.Impersonate.UserName = "holder"
+	asWeak, err := client.New(&weak, client.Options{Scheme: c.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "held-"}}
+	if err := c.Create(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	claim := func() error {
+		after := held.DeepCopy()
+		after.OwnerReferences = []metav1.OwnerReference{{APIVersion: "standard.oam.dev/v1alpha1", Kind: "RolloutTrait", Name: "x", UID: "some-uid"}}
+		return asWeak.Patch(t.Context(), after, client.MergeFrom(held), client.DryRunAll)
+	}
+	allow(t, c, "holder", "", "configmaps", "patch")
+	eventually(t, "only the right to delete is missing", func() error {
+		if err := claim(); err == nil || !strings.Contains(err.Error(), "cannot set an ownerRef") {
+			return errors.Join(errors.New("the answer is another one"), err)
+		}
+		return nil
+	})
+	allow(t, c, "holder", "", "configmaps", "delete")
+	eventually(t, "the claim is allowed", claim)
 }
 
 // work are the sets that the managers work on.
