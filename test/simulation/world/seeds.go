@@ -25,7 +25,7 @@ var (
 	maxFail       = flag.Int("failures", 5, "stop after so many failing stories")
 	tail          = flag.Int("tail", 40, "how many lines of a failing story are shown")
 	update        = flag.Bool("update", false, "write the golden transcripts anew")
-	mutationSeeds = flag.Uint64("mutation-seeds", 100, "within how many stories of its theme a mutation must be caught")
+	mutationSeeds = flag.Uint64("mutation-seeds", 0, "within how many stories of its theme a mutation must be caught; 0 is as many as the package has chosen")
 )
 
 // Main runs the tests of a package of stories. A story makes much garbage and keeps little, so collecting less often makes thousands of
@@ -39,8 +39,12 @@ func Main(m *testing.M) {
 // Player plays the story of a seed and returns the first violation. It tells what happens, if tell is not nil.
 type Player func(seed uint64, tell func(format string, args ...any)) error
 
-// usual is how many stories a package plays that chooses no other number.
-const usual = 3000
+const (
+	// usual is how many stories a package plays that chooses no other number.
+	usual = 3000
+	// usualMutation is within how many of them a mutation must be caught.
+	usualMutation = 100
+)
 
 // PlayMany plays many stories, as the flags say. A failing one is played again, to be told.
 func PlayMany(t *testing.T, play Player) {
@@ -119,8 +123,17 @@ func CompareGolden(t *testing.T, name, got string) {
 // words.
 func Catch(t *testing.T, play func(seed uint64) error, words []string) {
 	t.Helper()
+	CatchWithin(t, usualMutation, play, words)
+}
+
+// CatchWithin is Catch for faults that few stories show: it plays so many when the flags do not say how many.
+func CatchWithin(t *testing.T, count uint64, play func(seed uint64) error, words []string) {
+	t.Helper()
+	if *mutationSeeds != 0 {
+		count = *mutationSeeds
+	}
 	others := map[string]int{}
-	for seed := uint64(1); seed <= *mutationSeeds; seed++ {
+	for seed := uint64(1); seed <= count; seed++ {
 		err := play(seed)
 		if err == nil {
 			continue
@@ -133,5 +146,5 @@ func Catch(t *testing.T, play func(seed uint64) error, words []string) {
 		}
 		others[err.Error()]++
 	}
-	t.Errorf("no story of %d shows the fault by its rule; it shows by others: %v", *mutationSeeds, others)
+	t.Errorf("no story of %d shows the fault by its rule; it shows by others: %v", count, others)
 }
