@@ -54,7 +54,8 @@ func cells() []*cell {
 }
 
 var _ = Describe("RolloutTraits", func() {
-	It("end as they shall, each kind of workload and each story, and leave nothing behind", func() {
+	It("end as they shall, each kind of workload and each story, and leave nothing behind", func(ctx SpecContext) {
+		testCtx = ctx
 		all := cells()
 		for _, c := range all {
 			c.create()
