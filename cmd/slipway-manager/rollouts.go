@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout"
@@ -35,7 +36,7 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 		return err
 	}
 	logger := mgr.GetLogger().WithName("errands")
-	reconciler := rollout.New(rollout.Dependencies{
+	reconciler, err := rollout.New(rollout.Dependencies{
 		Cache:  mgr.GetCache(),
 		Live:   mgr.GetAPIReader(),
 		Client: mgr.GetClient(),
@@ -49,7 +50,11 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 			Metrics: errand.NewDesk[measure.Sample](clock.RealClock{}, logger, calls.Close),
 			Client:  calls,
 		},
+		Registry: metrics.Registry,
 	})
+	if err != nil {
+		return err //nolint:wrapcheck // it says what was done
+	}
 	return reconciler.SetupWithManager(mgr, rollout.Options{Concurrency: o.concurrency, Held: held})
 }
 

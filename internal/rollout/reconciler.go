@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -40,6 +41,8 @@ type Dependencies struct {
 	Writes *freshness.Tracker
 	// Apply are the settings of what writes for a rollout.
 	Apply apply.Options
+	// Registry is given the metrics about rollouts.
+	Registry prometheus.Registerer
 }
 
 // Reconciler moves RolloutTraits through their states. It is safe for concurrent use for different ones.
@@ -48,17 +51,24 @@ type Reconciler struct {
 	// own writes rollouts, and others writes workloads, which are read live.
 	own, others *apply.Applier
 	watches     *watches
+	meters      *meters
 }
 
-// New returns a reconciler.
-func New(d Dependencies) *Reconciler {
+// New returns a reconciler. It fails when the registry has metrics of these names already.
+func New(d Dependencies) (*Reconciler, error) {
 	if d.Plan == nil {
 		d.Plan = engine.Next
 	}
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	return &Reconciler{Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: &watches{}}
+	meters, err := newMeters(d.Registry)
+	if err != nil {
+		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
+	}
+	return &Reconciler{
+		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: &watches{}, meters: meters,
+	}, nil
 }
 
 // Reconcile moves one RolloutTrait one step closer to its end.
@@ -67,6 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Cache.Get(ctx, request.NamespacedName, trait, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Errands.forget(request.NamespacedName)
+			r.meters.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading RolloutTrait %s: %w", request, err)
@@ -86,7 +97,7 @@ func (r *Reconciler) pass(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 	}
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, trait, seen, next)
-	reportErr := r.report(ctx, trait, next, did)
+	reportErr := r.report(ctx, trait, next, did, now)
 	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.again)
 }
 

@@ -130,6 +130,13 @@ type CafeDeploymentStrategy struct {
 	// +optional
 	BatchSize *int32 `json:"batchSize,omitempty"`
 
+	// Partition is how many pods, of all units together, stay on older versions. While it is set it takes the place of
+	// upgradeType, batchSize and needWaitingForConfirm: all other pods are brought up and updated at once, shared over the units
+	// in proportion, and nobody is asked. Raising it takes no pod back. Minimum 0. Absent means groups.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	Partition *int32 `json:"partition,omitempty"`
+
 	// NeedWaitingForConfirm has each group but the first wait for a person: see AnnotationUpgradeConfirmed. Default
 	// false.
 	// +kubebuilder:default=false

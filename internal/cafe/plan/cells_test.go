@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -98,6 +97,22 @@ func by(batch int32) edit {
 }
 
 func confirmed(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.NeedWaitingForConfirm = true }
+
+// stopper is a test, or a try of one.
+type stopper interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// kept is a partition; none below 0.
+func kept(n int32) edit {
+	return func(d *cafev1alpha1.CafeDeployment) {
+		if d.Spec.Strategy.Partition = nil; n >= 0 {
+			d.Spec.Strategy.Partition = ptr.To(n)
+		}
+	}
+}
 
 func replicas(n int32) edit {
 	return func(d *cafev1alpha1.CafeDeployment) { d.Spec.Replicas = ptr.To(n) }
@@ -434,7 +449,7 @@ func (c *cells) picture() string {
 }
 
 // settle lets the world go on until nothing changes any more, and returns the last plan.
-func (c *cells) settle(t testing.TB) plan.Plan {
+func (c *cells) settle(t stopper) plan.Plan {
 	t.Helper()
 	last, until := c.picture(), c.now.Add(12*time.Minute)
 	for quiet, n := 0, 0; ; n++ {

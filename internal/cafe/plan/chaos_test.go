@@ -48,7 +48,7 @@ func (j *judge) after(before *cafev1alpha1.CafeDeploymentStatus, next plan.Plan)
 }
 
 func (j *judge) groups(before, now *cafev1alpha1.CafeDeploymentStatus) {
-	batch := j.c.d.Spec.Strategy.BatchSize
+	batch, partitioned := j.c.d.Spec.Strategy.BatchSize, j.c.d.Spec.Strategy.Partition != nil
 	for i, g := range now.Groups {
 		size := 0
 		for _, q := range g.Units {
@@ -58,16 +58,16 @@ func (j *judge) groups(before, now *cafev1alpha1.CafeDeploymentStatus) {
 			}
 		}
 		began := now.CurrentGroup == int32(i+1) && (before.CurrentGroup != now.CurrentGroup)
-		if began && g.Kind == cafev1alpha1.BatchGroup && batch != nil && size > int(*batch) {
+		if began && g.Kind == cafev1alpha1.BatchGroup && batch != nil && size > int(*batch) && !partitioned {
 			j.fault("group %d begins with %d pods, and batchSize is %d", i+1, size, *batch)
 		}
-		if began && i > 0 && !now.Groups[i-1].Done {
+		if began && i > 0 && !now.Groups[i-1].Done && !partitioned {
 			j.fault("group %d begins before the end of the one before", i+1)
 		}
 	}
 	switch {
 	case now.CurrentGroup == 1 && before.CurrentGroup == 0, now.UpdateRevision != before.UpdateRevision, now.CurrentGroup == 0,
-		!j.c.d.Spec.Strategy.NeedWaitingForConfirm:
+		!j.c.d.Spec.Strategy.NeedWaitingForConfirm, partitioned:
 		j.answers, j.begun = 0, 0
 	case now.CurrentGroup > before.CurrentGroup:
 		if j.begun++; now.CurrentGroup != before.CurrentGroup+1 {
@@ -165,7 +165,7 @@ func drawTags(t *rapid.T) edit {
 
 // edits are what people do to the spec.
 func drawEdit(t *rapid.T) (string, edit) {
-	switch rapid.IntRange(0, 9).Draw(t, "edit") {
+	switch rapid.IntRange(0, 10).Draw(t, "edit") {
 	case 0, 1, 2:
 		return "image", drawTags(t)
 	case 3, 4:
@@ -177,6 +177,8 @@ func drawEdit(t *rapid.T) (string, edit) {
 	case 7:
 		on := rapid.Bool().Draw(t, "confirm")
 		return "confirm", func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.NeedWaitingForConfirm = on }
+	case 9:
+		return "partition", kept(rapid.Int32Range(-1, 14).Draw(t, "partition"))
 	case 8:
 		on := rapid.Bool().Draw(t, "pause")
 		return "pause", func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = on }
@@ -251,7 +253,7 @@ func TestChaos(t *testing.T) {
 func calm(t *rapid.T, c *cells, j *judge) {
 	clear(c.room)
 	c.edit("wants a version that works, without questions", image("v9"), func(d *cafev1alpha1.CafeDeployment) {
-		d.Spec.Strategy.NeedWaitingForConfirm, d.Spec.Strategy.Pause, d.Spec.Topology.UnitReplicas = false, false, nil
+		d.Spec.Strategy.NeedWaitingForConfirm, d.Spec.Strategy.Pause, d.Spec.Topology.UnitReplicas, d.Spec.Strategy.Partition = false, false, nil, nil
 	})
 	for n := 0; ; n++ {
 		before := c.d.Status.DeepCopy()

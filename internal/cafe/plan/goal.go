@@ -116,9 +116,14 @@ func (p *pass) tails() []Work {
 
 // regroup cuts what is left into groups behind the current one, and tells whether they are others than before.
 func (p *pass) regroup(left []Work) bool {
-	tail := Groups(left, false, p.batch())
+	groups, rest := p.cut(left, false)
+	if p.partitioned() && len(groups) > 0 {
+		p.letGo(groups, rest)
+		return true
+	}
+	tail := slices.Concat(groups, rest)
 	begun := p.current + 1
-	if reflect.DeepEqual(tail, p.groups[begun:]) || len(tail) == 0 && begun == len(p.groups) {
+	if len(tail) == 0 && begun == len(p.groups) || reflect.DeepEqual(tail, p.groups[begun:]) {
 		return false
 	}
 	p.groups = append(slices.Clone(p.groups[:begun]), tail...)

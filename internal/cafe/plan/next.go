@@ -66,6 +66,8 @@ type pass struct {
 	current int
 	// idle: there is nothing to do in groups.
 	idle bool
+	// stays: the partition keeps pods on older versions, and nothing else is left to do.
+	stays bool
 	// aimed: what stands in writing is for the present template and split.
 	aimed bool
 	// movedFor is what quota was moved for.

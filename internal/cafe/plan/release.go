@@ -42,7 +42,12 @@ func (p *pass) group() (decided bool) {
 		p.annotate("a new release begins: confirmations of an earlier one do not count", "", nil, nil)
 		return true
 	}
-	p.groups = Groups(todo, p.spec.Strategy.UpgradeType == cafev1alpha1.BetaUpgradeType, p.batch())
+	groups, rest := p.cut(todo, p.spec.Strategy.UpgradeType == cafev1alpha1.BetaUpgradeType)
+	if len(groups) == 0 {
+		p.stay()
+		return false
+	}
+	p.groups = append(groups, rest...)
 	p.done = make([]bool, len(p.groups))
 	p.current = 0
 	p.divide()
@@ -87,7 +92,10 @@ func (p *pass) advance() (decided bool) {
 			p.wait("%s: %s", p.title(p.current), strings.Join(missing, ", "))
 			return false
 		}
-		p.done[p.current], decided = true, true
+		for i := range p.done[:p.current+1] { // with a partition, groups begin before others have ended
+			p.done[i] = true
+		}
+		decided = true
 		p.tell("GroupDone", "%s is done: %s", p.title(p.current), p.contents(p.current))
 	}
 	switch {
@@ -99,6 +107,8 @@ func (p *pass) advance() (decided bool) {
 		return true
 	case p.spec.Strategy.Pause:
 		p.wait("strategy.pause: %s does not begin", p.title(p.current+1))
+	case p.partitioned():
+		p.stay()
 	case !p.spec.Strategy.NeedWaitingForConfirm:
 		return p.begin()
 	case !decided: // else the question is asked when the end of the group stands in writing
@@ -146,9 +156,9 @@ func (p *pass) tidy() (decided bool) {
 	if p.spec.Strategy.Pause || p.plan.Confirm != "" {
 		return false
 	}
-	waiting := p.running() && p.done[p.current]
+	waiting := p.running() && p.done[p.current] && !p.partitioned()
 	open := p.annotation(cafev1alpha1.AnnotationUpgradeConfirmed) == cafev1alpha1.ConfirmationAwaited && !waiting
-	over := p.annotation(cafev1alpha1.AnnotationUpgradeGroup) != "" && !p.running()
+	over := p.annotation(cafev1alpha1.AnnotationUpgradeGroup) != "" && (!p.running() || p.partitioned())
 	if !open && !over {
 		return false
 	}
@@ -167,24 +177,39 @@ func (p *pass) annotate(why, event string, confirmed, group *string) {
 	})
 }
 
-// missing says what keeps the current group from its end, unit by unit.
+// missing says what keeps the current group from its end, and others that have begun before it, unit by unit.
 func (p *pass) missing() []string {
 	var words []string
 	p.keep()
-	for _, w := range p.groups[p.current].Units {
-		u := p.unit(w.Unit)
-		if u == nil || !u.listed {
-			continue
-		}
-		goal := max(0, p.granted(u)-max(0, u.moved)-u.tail.Update)
-		switch {
-		case !u.seen || !p.told(u):
-			words = append(words, fmt.Sprintf("%s has not taken it up yet", named(u.name)))
-		case u.UpdatedAvailable < goal:
-			words = append(words, fmt.Sprintf("%s has %d of %s available on revision %s", named(u.name), u.UpdatedAvailable, step.Counted(goal, "pod", "pods"), p.update))
+	looked := map[string]bool{}
+	for i, g := range p.groups[:p.current+1] {
+		for _, w := range g.Units {
+			if p.done[i] || looked[w.Unit] {
+				continue
+			}
+			looked[w.Unit] = true
+			if word := p.lacks(w.Unit); word != "" {
+				words = append(words, word)
+			}
 		}
 	}
 	return words
+}
+
+// lacks says what keeps a unit from having all that has begun; empty for nothing.
+func (p *pass) lacks(name string) string {
+	u := p.unit(name)
+	if u == nil || !u.listed {
+		return ""
+	}
+	goal := max(0, p.granted(u)-max(0, u.moved)-u.tail.Update)
+	switch {
+	case !u.seen || !p.told(u):
+		return fmt.Sprintf("%s has not taken it up yet", named(u.name))
+	case u.UpdatedAvailable < goal:
+		return fmt.Sprintf("%s has %d of %s available on revision %s", named(u.name), u.UpdatedAvailable, step.Counted(goal, "pod", "pods"), p.update)
+	}
+	return ""
 }
 
 // told tells whether the pod sets of a unit have been asked for all that the current group gives them.

@@ -109,6 +109,8 @@ func (p *pass) phase() cafev1alpha1.CafeDeploymentPhase {
 		return cafev1alpha1.StablePhase
 	case len(p.plan.Full) > 0:
 		return cafev1alpha1.BlockedPhase
+	case p.stays:
+		return cafev1alpha1.PausedPhase
 	}
 	return cafev1alpha1.ProgressingPhase
 }

@@ -97,6 +97,28 @@ func TestRelease(t *testing.T) {
 		"statefulsets":            {newCells(10, ab, beta(4), kind(cafev1alpha1.StatefulSetPodSetType)), []moment{releases}},
 		"statefulsets-back":       {newCells(10, ab, beta(4), kind(cafev1alpha1.StatefulSetPodSetType)), []moment{releases, {after: 7, says: "goes back", edit: image("v1")}}},
 		"statefulsets-and-scaled": {newCells(6, ab, by(2), confirmed, kind(cafev1alpha1.StatefulSetPodSetType)), []moment{confirms, confirms, releases, {says: "wants 8", edit: replicas(8)}, confirms, confirms, confirms}},
+		"a-partition": {newCells(10, ab, beta(4), confirmed, kept(10)), []moment{
+			releases, {says: "lets 3 go", edit: kept(7)}, {says: "lets 2 more go", edit: kept(5)}, {says: "wants 12", edit: replicas(12)},
+			{says: "lets all go", edit: kept(0)}, {says: "wants groups again", edit: kept(-1)},
+		}},
+		"a-partition-and-back": {newCells(10, ab, kept(10)), []moment{
+			releases, {says: "lets 3 go", edit: kept(7)}, {says: "goes back, and keeps those 3", edit: func(d *cafev1alpha1.CafeDeployment) { image("v1")(d); kept(3)(d) }},
+			{says: "takes 1 back", edit: kept(2)}, {says: "takes all back", edit: kept(-1)},
+		}},
+		"a-partition-and-broken": {newCells(6, ab, kept(6)), []moment{
+			{says: "releases a version that is broken", edit: image("v2-broken")}, {says: "lets 2 go", edit: kept(4)},
+			{says: "lets 1 more go, though they are not available", edit: kept(3)}, {says: "releases the fix, and lets those 3 go", edit: func(d *cafev1alpha1.CafeDeployment) { image("v3")(d); kept(3)(d) }},
+		}},
+		"a-partition-of-statefulsets": {newCells(10, ab, kind(cafev1alpha1.StatefulSetPodSetType), kept(10)), []moment{
+			releases, {says: "lets 3 go", edit: kept(7)}, {says: "goes back, and keeps those 3", edit: func(d *cafev1alpha1.CafeDeployment) { image("v1")(d); kept(3)(d) }},
+			{says: "takes 1 back", edit: kept(2)}, {says: "takes all back", edit: kept(-1)},
+		}},
+		"a-partition-of-replicasets": {newCells(6, ab, kind(cafev1alpha1.ReplicaSetPodSetType), kept(6)), []moment{
+			releases, {says: "lets 2 go", edit: kept(4)}, {says: "wants groups again", edit: kept(-1)},
+		}},
+		"a-partition-in-between": {newCells(10, ab, by(4), confirmed), []moment{
+			confirms, confirms, releases, {says: "keeps 5", edit: kept(5)}, {says: "wants groups again", edit: kept(-1)}, confirms,
+		}},
 		"no-units": {newCells(3, nil, by(2), func(d *cafev1alpha1.CafeDeployment) {
 			d.Spec.Topology.UnitType = cafev1alpha1.NoneUnitType
 		}), []moment{releases}},

@@ -177,6 +177,9 @@ func scenes() map[string]*world {
 		"paused": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = true }).
 			release(cafev1alpha1.PausedPhase, group(batch, true, 2, 2), group(batch, false, 2, 2), group(batch, false, 1, 1)).
 			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1),
+		"partition": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Partition = ptr.To[int32](6) }).
+			release(cafev1alpha1.PausedPhase, group(batch, true, 2, 2), group(batch, false, 3, 3)).
+			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1),
 		"creation": two().change(func(d *cafev1alpha1.CafeDeployment) {
 			d.Status.Phase = cafev1alpha1.ProgressingPhase
 			d.Status.Groups = []cafev1alpha1.ReleaseGroup{group(beta, false, 1, 1), group(batch, false, 2, 2), group(batch, false, 2, 2)}

@@ -75,6 +75,21 @@ func newView(d *cafev1alpha1.CafeDeployment, now time.Time) sets.View {
 
 func strategy(d *cafev1alpha1.CafeDeployment) string {
 	s := d.Spec.Strategy
+	parts := groups(s)
+	if s.MinReadySeconds > 0 {
+		parts = append(parts, "available after "+sets.Seconds(time.Duration(s.MinReadySeconds)*time.Second))
+	}
+	if s.Pause {
+		parts = append(parts, "paused")
+	}
+	return strings.TrimPrefix(strings.Join(parts, ", "), "then ")
+}
+
+// groups tell how a release is divided.
+func groups(s cafev1alpha1.CafeDeploymentStrategy) []string {
+	if s.Partition != nil {
+		return []string{fmt.Sprintf("all but %d pods at once", *s.Partition)}
+	}
 	var parts []string
 	if s.UpgradeType == cafev1alpha1.BetaUpgradeType {
 		parts = append(parts, "one Beta pod in each unit")
@@ -87,13 +102,7 @@ func strategy(d *cafev1alpha1.CafeDeployment) string {
 	if s.NeedWaitingForConfirm {
 		parts = append(parts, "each after a confirmation")
 	}
-	if s.MinReadySeconds > 0 {
-		parts = append(parts, "available after "+sets.Seconds(time.Duration(s.MinReadySeconds)*time.Second))
-	}
-	if s.Pause {
-		parts = append(parts, "paused")
-	}
-	return strings.TrimPrefix(strings.Join(parts, ", "), "then ")
+	return parts
 }
 
 // waits tells which group waits for a person, and what the person can do.
@@ -106,6 +115,9 @@ func waits(d *cafev1alpha1.CafeDeployment) []sets.Fact {
 		}
 		return []sets.Fact{{Name: "waits", Alert: true, Text: fmt.Sprintf("for a person: `slipway confirm %s -n %s` lets %s begin", d.Name, d.Namespace, next)}}
 	case cafev1alpha1.PausedPhase:
+		if d.Spec.Strategy.Partition != nil && !d.Spec.Strategy.Pause {
+			return []sets.Fact{{Name: "waits", Alert: true, Text: "for whoever sets spec.strategy.partition to lower it"}}
+		}
 		return []sets.Fact{{Name: "waits", Alert: true, Text: fmt.Sprintf("for a person: `slipway resume %s -n %s` lets it go on", d.Name, d.Namespace)}}
 	case cafev1alpha1.StablePhase, cafev1alpha1.ProgressingPhase, cafev1alpha1.BlockedPhase:
 	}

@@ -126,6 +126,11 @@ func inGrace(b *builders.PodBuilder) {
 	closed(b)
 }
 
+// stale is a pod whose gate is closed and whose node has not noticed.
+func stale(b *builders.PodBuilder) {
+	b.Condition(corev1.PodReady, corev1.ConditionTrue, "", builders.Epoch())
+}
+
 // told is a plan as a reader would tell it: what happens to which pod, which state it gets, and what happens to its gate.
 func told(p plan.Plan) []string {
 	var lines []string
@@ -303,6 +308,10 @@ func TestTraffic(t *testing.T) {
 			held:  "have to let go of pods before their update"},
 		"and the grace period ends without it": {
 			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), inGrace), want: []string{"UpdateInPlace web-a"}},
+		"not while its node reports it ready: it is drained again": {
+			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), inGrace, stale), want: []string{"SetConditions web-a gate=False"}},
+		"the gate of a pod that is being deleted is closed once": {
+			scene: sceneOf(routed(1, "lb"), v1).pod("a", 0, by("lb"), terminating, closed, stale), want: []string{"CreatePod " + v1}},
 		"the gate opens when the update is done, and the pod is not released yet": {
 			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), closed),
 			want:  []string{"PatchPod web-a Updated gate=True"}},

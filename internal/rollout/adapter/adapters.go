@@ -19,13 +19,6 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;patch
-// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;patch
-// +kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=inplacesets;cafedeployments,verbs=get;patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list;delete
-
 // Adapters observe workloads.
 type Adapters struct {
 	// Live reads from the API server and not from a cache: a decision on an old view of a workload could move more pods than

@@ -28,9 +28,12 @@ func (cloneSet) look(s *Seen, _ time.Time) error {
 	if err := s.status(&status); err != nil {
 		return err
 	}
-	s.fill(counts{
+	c := counts{
 		int(status.Replicas), int(status.ReadyReplicas), int(status.AvailableReplicas),
 		int(status.UpdatedReplicas), int(status.UpdatedAvailableReplicas),
-	})
+	}
+	// Some publishers of this API do not say how many are both: at least those that the others cannot be.
+	c.updatedAvailable = max(c.updatedAvailable, c.updated+min(c.available, c.pods)-c.pods)
+	s.fill(c)
 	return nil
 }

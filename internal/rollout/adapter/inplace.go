@@ -21,9 +21,8 @@ func (s *Seen) fill(c counts) {
 	w, where := &s.Workload, s.Kind.places()
 	w.Versions = true
 	w.Pods, w.Ready, w.Available = c.pods, c.ready, c.available
-	w.Updated, w.UpdatedAvailable = c.updated, c.updatedAvailable
-	if !w.Seen && !w.Held { // they may be of the template before
-		w.Updated, w.UpdatedAvailable = 0, 0
+	if s.counted {
+		w.Updated, w.UpdatedAvailable = c.updated, c.updatedAvailable
 	}
 	w.Asked = between(0, w.Replicas-where.partition.share(s.Object, w.Replicas), w.Replicas)
 	paused := where.paused.truth(s.Object)

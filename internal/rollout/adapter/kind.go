@@ -83,6 +83,8 @@ type Seen struct {
 	revisions []revision.Revision
 	// newest is the name of the revision of the template, as far as it is known, and current that of the one before it.
 	newest, current string
+	// counted: the pods that the status counts as updated are of the newest revision.
+	counted bool
 	// older identifies the template of the current revision, and former is the template itself of the one in the record.
 	older  string
 	former map[string]any

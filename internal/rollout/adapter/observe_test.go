@@ -68,7 +68,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			want: full(func(w *engine.Workload) { w.Waits = "exceeded quota" })},
 
 		"a CloneSet that is held back":     {kind: "CloneSet", want: heldBack(nothing)},
-		"a CloneSet that keeps 40 percent": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "40%", "status.updatedReplicas": int64(3), "status.updatedAvailableReplicas": int64(2)}, want: heldBack(func(w *engine.Workload) { w.Asked, w.Updated, w.UpdatedAvailable = 3, 3, 2 })},
+		"a CloneSet that keeps 40 percent": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "40%", "status.updatedReplicas": int64(3), "status.updatedAvailableReplicas": int64(2), "status.availableReplicas": int64(4)}, want: heldBack(func(w *engine.Workload) { w.Available, w.Asked, w.Updated, w.UpdatedAvailable = 4, 3, 3, 2 })},
 		"a percentage is rounded up":       {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "41%"}, want: heldBack(func(w *engine.Workload) { w.Asked, w.Busy = 2, "updating by itself: 0 pods are on its newest template" })},
 		"a CloneSet that is paused": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": int64(0), "spec.updateStrategy.paused": true},
 			want: heldBack(func(w *engine.Workload) { w.Asked, w.Waits = 5, "it is paused by spec.updateStrategy.paused" })},
@@ -77,8 +77,14 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			want: full(func(w *engine.Workload) { w.Versions, w.Asked, w.Updated, w.UpdatedAvailable = true, 5, 5, 5 })},
 		"a CloneSet of 0 pods has a new template all the same": {kind: "CloneSet", change: fields{"spec.replicas": int64(0), "status.replicas": int64(0), "status.readyReplicas": int64(0), "status.availableReplicas": int64(0)},
 			want: engine.Workload{Found: true, Seen: true, Versions: true, Differs: true}},
-		"of a CloneSet whose controller is behind no pod is known to be updated": {kind: "CloneSet", change: fields{"status.observedGeneration": int64(2), "status.updatedReplicas": int64(5), "status.currentRevision": "web-new"},
+		"of a CloneSet whose controller is behind no pod is known to be updated": {kind: "CloneSet", change: fields{"spec.template": template("v3"), "status.observedGeneration": int64(2), "status.updatedReplicas": int64(5), "status.currentRevision": "web-new"},
 			want: heldBack(func(w *engine.Workload) { w.Seen, w.Busy = false, unseen })},
+		"but those of the same template are": {kind: "CloneSet", change: fields{"status.observedGeneration": int64(2), "status.updatedReplicas": int64(3), "status.updatedAvailableReplicas": int64(2), "status.availableReplicas": int64(4)},
+			want: heldBack(func(w *engine.Workload) {
+				w.Seen, w.Busy, w.Available, w.Updated, w.UpdatedAvailable = false, unseen, 4, 3, 2
+			})},
+		"a CloneSet whose publisher does not count what is updated and available": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": int64(3), "status.updatedReplicas": int64(2), "status.availableReplicas": int64(4)},
+			want: heldBack(func(w *engine.Workload) { w.Available, w.Asked, w.Updated, w.UpdatedAvailable = 4, 2, 2, 1 })},
 		"a CloneSet that says what it waits for": {kind: "CloneSet", change: fields{"status.conditions": []any{map[string]any{"type": "Ready", "status": "False", "message": "waiting for pod web-x"}}},
 			want: heldBack(func(w *engine.Workload) { w.Waits = "waiting for pod web-x" })},
 

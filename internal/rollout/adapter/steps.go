@@ -67,11 +67,7 @@ func (s *Seen) hold(o *unstructured.Unstructured, by Holder, a engine.Hold) {
 	record.write(o)
 	switch a.Mode {
 	case rolloutv1alpha1.InPlaceMode:
-		asked := a.Asked
-		if !w.Seen { // how many pods are updated is not known
-			asked = 0
-		}
-		s.Kind.keep(s, o, asked, s.newest)
+		s.Kind.keep(s, o, a.Asked, s.newest)
 		s.unpause(o)
 	case rolloutv1alpha1.TwoObjectsMode:
 		if a.On == engine.Target {

@@ -86,16 +86,21 @@ func (a *Adapters) revision(ctx context.Context, s *Seen, name string) (*appsv1.
 	return object, nil
 }
 
-// revisions finds out which revision the template is of. What the status says of it may be of a template before; that matters
-// to kinds whose pods are counted here.
+// revisions finds out which revision the template is of, and whether the status counts the pods of that one: it may be about a
+// template from before.
 func (a *Adapters) revisions(ctx context.Context, s *Seen) error {
-	where := s.Kind.places()
+	where, w := s.Kind.places(), &s.Workload
 	s.current, s.newest = where.current.text(s.Object), where.update.text(s.Object)
-	if r := s.record; r != nil && r.Template == s.Workload.Template {
-		s.newest = r.Revision
+	switch {
+	case w.Seen:
+		s.counted = true
 		return nil
-	}
-	if s.Workload.Seen || !s.Kind.reads().pods {
+	case len(where.update) == 0:
+		s.counted = w.Held // a newer template ends the rollout, whatever is counted
+		return nil
+	case s.record != nil && s.record.Template == w.Template:
+		s.counted = s.newest == s.record.Revision
+		s.newest = s.record.Revision
 		return nil
 	}
 	object, err := a.revision(ctx, s, s.newest)
@@ -103,11 +108,12 @@ func (a *Adapters) revisions(ctx context.Context, s *Seen) error {
 		return err
 	}
 	if object != nil {
-		if id, err := identityOf(revision.Decode(object)); err == nil && id == s.Workload.Template {
-			return nil
-		}
+		id, err := identityOf(revision.Decode(object))
+		s.counted = err == nil && id == w.Template
 	}
-	s.newest = ""
+	if !s.counted {
+		s.newest = ""
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -243,6 +244,12 @@ func act(t testing.TB, c client.Client, seen Seen, a engine.Action) []step.Step 
 			after := s.After.DeepCopyObject().(client.Object)
 			if err := c.Patch(t.Context(), after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(in("spec").get(before.(*unstructured.Unstructured)), in("spec").get(after.(*unstructured.Unstructured))) {
+				after.SetGeneration(after.GetGeneration() + 1) // as a server does
+				if err := c.Update(t.Context(), after); err != nil {
+					t.Fatal(err)
+				}
 			}
 		case step.DeletePod:
 			if err := c.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}}); err != nil {

@@ -43,7 +43,15 @@ type Because string
 // Why returns the reason.
 func (b Because) Why() string { return string(b) }
 
-func (Because) sealed() {}
+func (Enter) sealed()     {}
+func (Leave) sealed()     {}
+func (Hold) sealed()      {}
+func (Advance) sealed()   {}
+func (Resize) sealed()    {}
+func (BringBack) sealed() {}
+func (Release) sealed()   {}
+func (Invoke) sealed()    {}
+func (Measure) sealed()   {}
 
 // Enter puts the finalizer on the rollout.
 type Enter struct{ Because }
@@ -115,8 +123,6 @@ type Plan struct {
 	News []News
 	// LookAgain is how long to wait when nothing happens before; 0 for as long as nothing does.
 	LookAgain time.Duration
-	// Gone: the object may go.
-	Gone bool
 }
 
 // News is something that people are told once.

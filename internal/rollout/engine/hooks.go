@@ -17,15 +17,14 @@ const lastCalls = 5
 // have passed.
 func (m *machine) hooks(kind rolloutv1alpha1.HookType, phase string) (verdict, bool) {
 	for _, hook := range m.hooksOf(kind) {
-		key := m.callKey(hook)
-		answer := m.answer(key, hook)
+		answer := m.answer(hook)
 		switch {
 		case answer != nil && answer.Passed:
 			continue
 		case answer != nil:
 			return m.fail("WebhookRejected", fmt.Sprintf("webhook %s (%s) rejects it: %s", hook.Name, hook.Type, answer.Message)), true
 		}
-		return m.call(key, hook, phase), true
+		return m.call(hook, phase), true
 	}
 	return verdict{}, false
 }
@@ -36,52 +35,57 @@ func (m *machine) lastHooks(phase string) (verdict, bool) {
 		return verdict{}, false // the first ones were never called
 	}
 	for _, hook := range m.hooksOf(rolloutv1alpha1.FinalizeRolloutHook) {
-		key := m.callKey(hook)
-		if m.answer(key, hook) != nil {
+		if m.answer(hook) != nil {
 			continue
 		}
-		if c := m.Calls[key]; c.Attempts >= lastCalls {
+		if c := m.Calls[hook.key]; c.Attempts >= lastCalls {
 			m.status.Hooks = append(m.status.Hooks, rolloutv1alpha1.HookStatus{
-				Key: key, Name: hook.Name, Message: fmt.Sprintf("given up after %d calls: %s", c.Attempts, c.Message),
+				Key: hook.key, Name: hook.Name, Message: fmt.Sprintf("given up after %d calls: %s", c.Attempts, c.Message),
 			})
-			m.tellOfHook(hook, fmt.Sprintf("given up after %d calls: %s", c.Attempts, c.Message))
+			m.tellOfHook(hook.RolloutWebhook, fmt.Sprintf("given up after %d calls: %s", c.Attempts, c.Message))
 			continue
 		}
-		return m.call(key, hook, phase), true
+		return m.call(hook, phase), true
 	}
 	return verdict{}, false
 }
 
-func (m *machine) hooksOf(kind rolloutv1alpha1.HookType) []rolloutv1alpha1.RolloutWebhook {
-	of := func(h rolloutv1alpha1.RolloutWebhook) bool { return h.Type == kind }
-	var found []rolloutv1alpha1.RolloutWebhook
-	all := m.Rollout.Plan.RolloutWebhooks
+// turn is a webhook whose turn it is.
+type turn struct {
+	rolloutv1alpha1.RolloutWebhook
+	// key is the same for every delivery of the call, and for no other call: also after a crash, since it is made of the
+	// status. Names are unique in their list only, so it says which one.
+	key string
+}
+
+func (m *machine) hooksOf(kind rolloutv1alpha1.HookType) []turn {
+	found := m.turns(kind, "plan", m.Rollout.Plan.RolloutWebhooks)
 	if b := int(m.status.CurrentBatch); b < len(m.Rollout.Plan.RolloutBatches) && m.state().Batch != "" {
-		all = slices.Concat(all, m.Rollout.Plan.RolloutBatches[b].BatchRolloutWebhooks)
+		found = append(found, m.turns(kind, "batch", m.Rollout.Plan.RolloutBatches[b].BatchRolloutWebhooks)...)
 	}
+	return found
+}
+
+func (m *machine) turns(kind rolloutv1alpha1.HookType, list string, all []rolloutv1alpha1.RolloutWebhook) []turn {
+	place := string(m.state().Rolling)
+	if m.state().Batch != "" {
+		place = fmt.Sprintf("%s-%d", m.state().Batch, m.status.CurrentBatch)
+	}
+	var found []turn
 	for _, h := range all {
-		if of(h) {
-			found = append(found, h)
+		if h.Type == kind {
+			found = append(found, turn{h, fmt.Sprintf("%s/%s/%s/%s/%s/%s", m.Rollout.UID, m.status.Take(), place, h.Type, list, h.Name)})
 		}
 	}
 	return found
 }
 
-// callKey is the same for every delivery of a call, and for no other call: also after a crash, since it is made of the status.
-func (m *machine) callKey(h rolloutv1alpha1.RolloutWebhook) string {
-	place := string(m.state().Rolling)
-	if m.state().Batch != "" {
-		place = fmt.Sprintf("%s-%d", m.state().Batch, m.status.CurrentBatch)
-	}
-	return fmt.Sprintf("%s/%s/%s/%s/%s", m.Rollout.UID, m.status.Take(), place, h.Type, h.Name)
-}
-
 // answer is what a webhook has answered in this step, from the status or as news; nil for nothing yet.
-func (m *machine) answer(key string, h rolloutv1alpha1.RolloutWebhook) *rolloutv1alpha1.HookStatus {
-	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return s.Key == key }); at >= 0 {
+func (m *machine) answer(h turn) *rolloutv1alpha1.HookStatus {
+	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return s.Key == h.key }); at >= 0 {
 		return &m.status.Hooks[at]
 	}
-	c := m.Calls[key]
+	c := m.Calls[h.key]
 	passed := c.Answered && c.Passed
 	if !passed && m.approved() {
 		c, passed = Call{Answered: true, Message: "approved by a person"}, true
@@ -89,9 +93,9 @@ func (m *machine) answer(key string, h rolloutv1alpha1.RolloutWebhook) *rolloutv
 	if !c.Answered {
 		return nil
 	}
-	m.status.Hooks = append(m.status.Hooks, rolloutv1alpha1.HookStatus{Key: key, Name: h.Name, Passed: passed, Message: c.Message})
+	m.status.Hooks = append(m.status.Hooks, rolloutv1alpha1.HookStatus{Key: h.key, Name: h.Name, Passed: passed, Message: c.Message})
 	if !passed {
-		m.tellOfHook(h, c.Message)
+		m.tellOfHook(h.RolloutWebhook, c.Message)
 	}
 	return &m.status.Hooks[len(m.status.Hooks)-1]
 }
@@ -101,12 +105,12 @@ func (m *machine) approved() bool {
 	return m.Rollout.Annotations[rolloutv1alpha1.AnnotationApprove] == m.status.Step()
 }
 
-func (m *machine) call(key string, h rolloutv1alpha1.RolloutWebhook, phase string) verdict {
+func (m *machine) call(h turn, phase string) verdict {
 	why := fmt.Sprintf("waits for webhook %s (%s)", h.Name, h.Type)
-	if c := m.Calls[key]; c.Message != "" {
+	if c := m.Calls[h.key]; c.Message != "" {
 		why = fmt.Sprintf("%s, which has answered last: %s", why, c.Message)
 	}
-	return verdict{why: why, waiting: rolloutv1alpha1.WaitingForWebhook, actions: []Action{Invoke{Because("it is its turn"), key, h, phase}}}
+	return verdict{why: why, waiting: rolloutv1alpha1.WaitingForWebhook, actions: []Action{Invoke{Because("it is its turn"), h.key, h.RolloutWebhook, phase}}}
 }
 
 func (m *machine) tellOfHook(h rolloutv1alpha1.RolloutWebhook, message string) {

@@ -51,10 +51,7 @@ func (m *machine) plan(v verdict) Plan {
 		m.set(conditionOf[state], metav1.ConditionUnknown, reasonOf(v), v.why)
 	}
 	m.summary(v)
-	return Plan{
-		Status: m.status, Actions: v.actions, News: m.news, LookAgain: v.again,
-		Gone: state == Deleting && len(v.actions) == 0,
-	}
+	return Plan{Status: m.status, Actions: v.actions, News: m.news, LookAgain: v.again}
 }
 
 // count writes how far the change is into the status.

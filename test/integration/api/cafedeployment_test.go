@@ -77,6 +77,10 @@ var invalidCafeDeployments = map[string]invalidCase{
 		[]spoil{{"spec.strategy.batchSize", int64(0)}}, "spec.strategy.batchSize", "greater than or equal to 1"},
 	"a group is a number of pods": {
 		[]spoil{{"spec.strategy.batchSize", "25%"}}, "spec.strategy.batchSize", "must be of type integer"},
+	"partition is not negative": {
+		[]spoil{{"spec.strategy.partition", int64(-1)}}, "spec.strategy.partition", "greater than or equal to 0"},
+	"partition is no percentage": {
+		[]spoil{{"spec.strategy.partition", "25%"}}, "spec.strategy.partition", "must be of type integer"},
 	"minReadySeconds is not negative": {
 		[]spoil{{"spec.strategy.minReadySeconds", int64(-1)}}, "spec.strategy.minReadySeconds", "greater than or equal to 0"},
 
@@ -168,6 +172,7 @@ func TestEdgeCasesOfACafeDeploymentAreAccepted(t *testing.T) {
 		"a StatefulSet with claims and service": {{"spec.podSetType", "StatefulSet"}, {"spec.serviceName", "web"}, {"spec.volumeClaimTemplates", list{claim("data", "1Gi")}}},
 		"an Advanced StatefulSet with claims":   {{"spec.podSetType", "AdvancedStatefulSet"}, {"spec.volumeClaimTemplates", list{claim("data", "1Gi")}}},
 		"no claims, in an empty list":           {{"spec.volumeClaimTemplates", list{}}, {"spec.serviceName", ""}},
+		"a partition":                           {{"spec.strategy", object{"partition": int64(4)}}},
 		"groups of one with a confirmation":     {{"spec.strategy", object{"upgradeType": "Beta", "batchSize": int64(1), "needWaitingForConfirm": true}}},
 		"a rescheduling without delay":          {{"spec.topology.autoReschedule", object{"enable": true, "initialDelaySeconds": int64(0)}}},
 		"a unit with all characters of a label": {{"spec.topology.values", list{"a", "Z-1_b.c", long(63)}}},

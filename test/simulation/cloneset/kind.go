@@ -69,6 +69,7 @@ func (kind) Asks(o client.Object) world.Spec {
 	return world.Spec{
 		Template: &set.Spec.Template, Hooks: ptr.Deref(set.Spec.Lifecycle, kruisev1alpha1.Lifecycle{}),
 		MinReadySeconds: set.Spec.MinReadySeconds, Paused: set.Spec.UpdateStrategy.Paused, Current: set.Status.CurrentRevision,
+		GraceSeconds: grace(set),
 	}
 }
 

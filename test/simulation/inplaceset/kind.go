@@ -70,7 +70,7 @@ func (kind) Asks(o client.Object) world.Spec {
 	set := typed(o)
 	asks := world.Spec{
 		Template: &set.Spec.Template, ByGate: true, MinReadySeconds: set.Spec.MinReadySeconds, Paused: set.Spec.Strategy.Paused,
-		Current: set.Status.CurrentRevision,
+		Current: set.Status.CurrentRevision, GraceSeconds: set.Spec.Strategy.GracePeriodSeconds,
 	}
 	if declared := declared(set); len(declared) > 0 {
 		hook := &world.Hook{}

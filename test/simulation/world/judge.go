@@ -34,7 +34,8 @@ type Judge struct {
 	done   int              // how much of the log was judged
 	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
 	Ours   map[types.UID]*Deeds
-	data   map[types.UID]Release // of revisions
+	served map[types.UID]time.Time // until when pods were ready, as far as endpoints know
+	data   map[types.UID]Release   // of revisions
 	// Deleted are the names of pods that the manager deleted while they were active.
 	Deleted map[string]bool
 	Err     error // the first violation
@@ -50,7 +51,7 @@ type Deeds struct {
 }
 
 func newJudge(server *api.Server, c clock.PassiveClock, kind Kind, tell func(string, ...any)) *Judge {
-	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
+	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, served: map[types.UID]time.Time{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
 }
 
 // begin starts a reconcile that looks at view.
@@ -96,6 +97,7 @@ func (j *Judge) look() {
 	log := j.Server.Log()
 	for ; j.done < len(log); j.done++ {
 		w := log[j.done]
+		j.serve(w)
 		if w.Actor != Actor {
 			continue
 		}

@@ -41,6 +41,7 @@ type Spec struct {
 	// InPlaceUpdateReady, and handlers come and go as that gate says, not as the state does.
 	ByGate          bool
 	MinReadySeconds int32
+	GraceSeconds    int32
 	Paused          bool
 	Current         string // status.currentRevision
 }

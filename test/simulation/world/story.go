@@ -57,6 +57,10 @@ func NewStory(seed uint64, theme Theme, themes []Theme, kind Kind, tell func(for
 	s.Edits, s.Misfortunes, s.Deaths = 2+s.Random.IntN(7), s.Random.IntN(6), max(s.Random.IntN(6)-2, 0)
 	s.Model, s.Latency = drawModel(s.Random), []int{0, 10, 40}[s.Random.IntN(3)]
 	s.Manager.guarded = seed%50 == 0
+	if s.About(Draining) {
+		s.Weights.Resend, s.Weights.Node, s.Weights.Time = 20, 5, 4
+		s.Weights.Edit, s.Edits = max(s.Weights.Edit, 2), s.Edits+2
+	}
 	s.Tell("-- a story about %s", s.Theme)
 	return s
 }
@@ -89,14 +93,15 @@ const (
 	Anything Theme = "anything"
 	Hooked   Theme = "hooks"
 	Claiming Theme = "claims"
+	Draining Theme = "grace periods and late nodes"
 	Together Theme = "everything together" // all features are on from the beginning
 )
 
 // Weights say how often each kind of thing happens, as parts of their sum. They vary by seed: one story has a cache that lags
 // far behind, another one slow nodes, a third one a manager that keeps dying.
 type Weights struct {
-	Deliver, Reconcile, Node, Bind, Collect, Edit, Disturb, Crash, Time, Hook int
-	Faults                                                                    int // of 100 reconciles
+	Deliver, Reconcile, Node, Bind, Collect, Edit, Disturb, Crash, Time, Hook, Resend int
+	Faults                                                                            int // of 100 reconciles
 }
 
 func drawWeights(r *rand.Rand) Weights {
@@ -104,7 +109,7 @@ func drawWeights(r *rand.Rand) Weights {
 	return Weights{
 		Deliver: some(2, 10, 30), Reconcile: some(5, 10, 30), Node: some(5, 20, 40), Bind: 20, Collect: 10,
 		Edit: some(1, 2, 6), Disturb: 1, Crash: 1, Time: some(1, 2, 4), Hook: some(0, 1, 5, 20),
-		Faults: some(0, 5, 25),
+		Faults: some(0, 5, 25), Resend: some(0, 0, 5, 20),
 	}
 }
 
@@ -226,6 +231,11 @@ func (s *Story) mischief(add func(int, func()), pods []*corev1.Pod) {
 	}
 	if claims := s.Claims(); len(claims) > 0 && s.Misfortunes > 0 {
 		add(s.Weights.Disturb, func() { s.DisturbClaim(claims[s.Random.IntN(len(claims))]) })
+	}
+	for _, pod := range pods {
+		if k := s.Kubelet[pod.UID]; k.contradicts(pod) {
+			add(s.Weights.Resend, func() { s.resend(pod, k) })
+		}
 	}
 	if s.Deaths > 0 {
 		add(s.Weights.Crash, s.crash)

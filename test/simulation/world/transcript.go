@@ -40,6 +40,8 @@ type Moment[S client.Object] struct {
 	Pods func([]*corev1.Pod)
 	// Deletes the set.
 	Deletes bool
+	// Resends: nodes that have not seen yet that their pod was drained report it ready once more.
+	Resends bool
 }
 
 // transcript is a scenario while it is told.
@@ -95,6 +97,14 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 			panic(fmt.Sprintf("the user's deletion failed: %v", err))
 		}
 		t.say("user %s", m.Says)
+	}
+	if m.Resends {
+		t.say("%s", m.Says)
+		for _, pod := range t.Pods() {
+			if k := t.Kubelet[pod.UID]; k.contradicts(pod) {
+				t.resend(pod, k)
+			}
+		}
 	}
 	if m.Pods == nil {
 		return

@@ -41,6 +41,9 @@ func Share(v *intstr.IntOrString, of int, up bool, absent int) int {
 	return percent * of / 100
 }
 
+// SomeGrace is a grace period in seconds that a story about such begins with.
+func (s *Story) SomeGrace() int32 { return []int32{2, 10}[s.Random.IntN(2)] }
+
 // NewTemplate changes one thing of the template.
 func (s *Story) NewTemplate(t *corev1.PodTemplateSpec) {
 	r := ReleaseOf(t.Labels, &t.Spec)

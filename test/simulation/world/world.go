@@ -45,9 +45,10 @@ type World struct {
 
 // Kubelet is what a node knows about one of its pods beyond the pod itself.
 type Kubelet struct {
-	Busy bool      // something has changed: the model must be asked
-	late []byte    // a report that was made earlier and is not written yet, as a patch
-	wake time.Time // when the model asked to be asked again; zero for never
+	Busy  bool                 // something has changed: the model must be asked
+	ready *corev1.PodCondition // what it last found itself
+	late  []byte               // a report that was made earlier and is not written yet, as a patch
+	wake  time.Time            // when the model asked to be asked again; zero for never
 }
 
 // New is a world with nodes, without a set of the kind, and with a manager that has not started yet. What happens is told, if tell is not nil.
@@ -185,9 +186,13 @@ func (w *World) StepNode(pod *corev1.Pod) {
 	}
 	k.Busy, k.wake = false, time.Time{}
 	out := w.Model.Next(pod, w.Clock.Now())
+	k.learn(&pod.Status)
+	if out.Status != nil {
+		k.learn(out.Status)
+	}
 	key := client.ObjectKeyFromObject(pod)
 	switch {
-	case out.Status != nil && w.Random.IntN(100) < w.Latency:
+	case out.Status != nil && w.Random.IntN(100) < w.Latency && !leaves(pod, out.Status): // a grace period counts from when that was found
 		patch, err := node.Patch(pod, out.Status)
 		if err != nil {
 			panic(fmt.Sprintf("the node's report cannot be made: %v", err))

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/test/integration/plane"
+)
+
+var (
+	live   client.Client
+	writer *apply.Applier
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(plane.Run(m, func(config *rest.Config) {
+		ctrl.SetLogger(logr.Discard())
+		var err error
+		if live, err = client.New(config, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
+			fmt.Fprintln(os.Stderr, "connecting:", err)
+			os.Exit(1)
+		}
+		writer = apply.New(live, freshness.New(live, live, clock.RealClock{}, 0), apply.Options{})
+	}))
+}
