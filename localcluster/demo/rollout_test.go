@@ -122,9 +122,10 @@ func TestARolloutIsToldInOneLine(t *testing.T) {
 		t.Errorf("a new one: %q", got)
 	}
 	trait.Status = rolloutv1alpha1.RolloutStatus{
-		RollingState: rolloutv1alpha1.RollingInBatchesState, RolloutTargetSize: 6, UpgradedReplicas: 2, UpgradedReadyReplicas: 1, Message: "waits",
+		RollingState: rolloutv1alpha1.RollingInBatchesState, RolloutTargetSize: 6, UpgradedReplicas: 2, UpgradedReadyReplicas: 1,
+		Message: "waits; 5 of 6 pods available; waiting for pod api-1 (container app has not started)",
 	}
-	if got, want := told(trait), "rollingInBatches  2 of 6 changed, 1 available: waits"; got != want {
+	if got, want := told(trait), "rollingInBatches  2 of 6 changed, 1 available: waits; 5 of 6 pods available"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -20,13 +20,14 @@ import (
 	"slipway.dev/slipway/test/audit"
 )
 
-// told is where a rollout is, in one line.
+// told is where a rollout is, in one line. Pods are not named: they are waited for all the time.
 func told(t *rolloutv1alpha1.RolloutTrait) string {
 	s := &t.Status
 	if s.RollingState == "" {
 		return "(nobody has looked at it yet)"
 	}
-	return fmt.Sprintf("%-17s %d of %d changed, %d available: %s", s.RollingState, s.UpgradedReplicas, max(s.RolloutTargetSize, 0), s.UpgradedReadyReplicas, s.Message)
+	message, _, _ := strings.Cut(s.Message, "; waiting for pod")
+	return fmt.Sprintf("%-17s %d of %d changed, %d available: %s", s.RollingState, s.UpgradedReplicas, max(s.RolloutTargetSize, 0), s.UpgradedReadyReplicas, message)
 }
 
 // serving counts pods that are available.
