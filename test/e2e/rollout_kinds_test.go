@@ -66,6 +66,11 @@ func drivenKinds() map[string]*drivenKind {
 			rest: fields{put(int64(replicasOfAll), in("partition")...)}, opened: fields{put(int64(0), in("partition")...)},
 		},
 		{
+			name: "ordered", id: appsv1.SchemeGroupVersion.WithKind("StatefulSet"), mode: inPlace, size: replicasOfAll,
+			spec: fields{put("none", "spec", "serviceName")},
+			rest: fields{put(int64(replicasOfAll), in("partition")...)}, opened: fields{put(int64(0), in("partition")...)},
+		},
+		{
 			name: "clone", id: kruisev1alpha1.GroupVersion.WithKind("CloneSet"), mode: inPlace, size: replicasOfAll,
 			spec: fields{put("InPlaceIfPossible", "spec", "updateStrategy", "type"), put("100%", "spec", "updateStrategy", "maxUnavailable")},
 			rest: fields{put(true, "spec", "updateStrategy", "paused")},
