@@ -45,7 +45,14 @@ func (m *machine) verify() verdict {
 		}
 	}
 	running, v := m.kindOfRollout()
+	if running == nil {
+		running = &rolloutv1alpha1.RunningRollout{}
+	}
+	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
 	if v != nil {
+		if v.event == AlreadyDone {
+			m.status.Running = running // what was asked for, to know what is new
+		}
 		return *v
 	}
 	for _, side := range m.sides() {
@@ -53,7 +60,6 @@ func (m *machine) verify() verdict {
 			return waitForWorkload(fmt.Sprintf("waits until %s %s has ended what it is in the middle of: %s", m.ref(side).Kind, m.ref(side).Name, w.Busy))
 		}
 	}
-	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
 	running.RolloutBatches = Batches(&m.Rollout.Plan, int(running.Total))
 	if err := CheckBatches(running.RolloutBatches, int(running.Total)); err != nil {
 		return impossible("BatchesDoNotAddUp", err.Error())

@@ -116,3 +116,19 @@ func (m *machine) call(h turn, phase string) verdict {
 func (m *machine) tellOfHook(h rolloutv1alpha1.RolloutWebhook, message string) {
 	m.news = append(m.news, News{Reason: "WebhookFailed", Note: fmt.Sprintf("webhook %s (%s): %s", h.Name, h.Type, message), Bad: true})
 }
+
+// Hook is a webhook of a step, with the key under which the status has its answer.
+type Hook struct {
+	rolloutv1alpha1.RolloutWebhook
+	Key string
+}
+
+// HooksOf are the webhooks of one type that the step of a rollout calls, in their order, for who shows them.
+func HooksOf(r *Rollout, kind rolloutv1alpha1.HookType) []Hook {
+	m := machine{World: World{Rollout: *r}, status: r.Status}
+	var found []Hook
+	for _, h := range m.hooksOf(kind) {
+		found = append(found, Hook{h.RolloutWebhook, h.key})
+	}
+	return found
+}

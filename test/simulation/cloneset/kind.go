@@ -30,7 +30,7 @@ type Hooks struct {
 // kind is CloneSet, as the world meets it.
 type kind struct{ hooks Hooks }
 
-var _ world.Kind = kind{}
+var _ world.SetKind = kind{}
 
 func (kind) Stored() api.Kind { return api.CloneSets }
 

@@ -35,7 +35,7 @@ type Hooks struct {
 // kind is InPlaceSet, as the world meets it.
 type kind struct{ hooks Hooks }
 
-var _ world.Kind = kind{}
+var _ world.SetKind = kind{}
 
 func (kind) Stored() api.Kind { return api.InPlaceSets }
 

@@ -34,6 +34,13 @@ type Users interface {
 	Converged() error
 }
 
+// Watchful users look at what has come to a standstill, whether or not it is what they want.
+type Watchful interface {
+	// Calms is called when the storm is over, before the world comes to a standstill.
+	Calms()
+	StandsStill() error
+}
+
 // Story is one random story.
 type Story struct {
 	*World
@@ -133,11 +140,11 @@ func (s *Story) storm() error {
 		if !s.Next() {
 			break
 		}
-		if s.Judge.Err != nil {
-			return s.Judge.Err
+		if err := s.Bench.Violation(); err != nil {
+			return err
 		}
 	}
-	return s.Judge.Err
+	return s.Bench.Violation()
 }
 
 // choice is one thing that may happen next.
@@ -171,7 +178,11 @@ func (s *Story) hooks() kruisev1alpha1.Lifecycle {
 	if s.Set() == nil {
 		return kruisev1alpha1.Lifecycle{}
 	}
-	asks := s.Kind.Asks(s.Set())
+	sets, is := s.Kind.(SetKind)
+	if !is {
+		return kruisev1alpha1.Lifecycle{}
+	}
+	asks := sets.Asks(s.Set())
 	if asks.ByGate { // their owners are actors of the kind
 		return kruisev1alpha1.Lifecycle{}
 	}
@@ -190,14 +201,14 @@ func (s *Story) choices() []choice {
 			add(s.Weights.Deliver, func() { s.Manager.Deliver(kind) })
 		}
 	}
-	if s.Manager.Queued {
-		add(s.Weights.Reconcile, func() { s.reconcileWith(s.drawFault()) })
+	for _, item := range s.Manager.Queued() {
+		add(s.Weights.Reconcile, func() { s.reconcileWith(item, s.drawFault()) })
 	}
 	pods, hooks := s.Pods(), s.hooks()
 	for _, pod := range pods {
 		s.provide(add, pod, hooks)
 		switch k := s.Kubelet[pod.UID]; {
-		case pod.Spec.NodeName == "" && Active(pod) && !s.HasVolumes(pod):
+		case pod.Spec.NodeName == "" && Active(pod) && (!s.HasVolumes(pod) || s.Waits(pod)):
 		case pod.Spec.NodeName == "" && Active(pod):
 			add(s.Weights.Bind, func() { s.Bind(pod) })
 		case k.Busy:
@@ -272,7 +283,7 @@ func (s *Story) crash() {
 	}
 	s.Tell("manager: is killed and starts again with an old view")
 	s.Noted["the manager is killed and starts with an old view"] = true
-	s.Judge.reborn()
+	s.Bench.Reborn()
 	s.Manager.Start(func(kind api.Kind) int {
 		n := len(s.Server.History(kind))
 		return n - min(n, s.Random.IntN(12))
@@ -286,9 +297,9 @@ func (s *Story) drawFault() fault {
 	return fault{kind: faultKind(1 + s.Random.IntN(int(faultKinds)-1)), n: s.Random.IntN(5)}
 }
 
-func (s *Story) reconcileWith(f fault) {
-	if err := s.Manager.reconcile(f); err != nil && s.Judge.Err == nil {
-		s.Judge.Err = err
+func (s *Story) reconcileWith(item Item, f fault) {
+	if err := s.Manager.reconcile(item, f); err != nil {
+		s.Bench.Accuse(err)
 	}
 }
 

@@ -142,12 +142,7 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 		if !Active(pod) {
 			return
 		}
-		s.Must(s.Server.Modify("node", api.Pods, key, api.Status, func(o client.Object) {
-			o.(*corev1.Pod).Status.Phase = corev1.PodFailed
-			o.(*corev1.Pod).Status.Reason = "Evicted"
-		}))
-		s.Kubelet[pod.UID].late = nil // the eviction is the kubelet's own doing
-		s.Tell("node: evicts %s", pod.Name)
+		s.Evict(pod)
 	case n < 8:
 		s.Label(pod, kruisev1alpha1.LabelSpecifiedDelete, "true")
 		s.Tell("user: chooses %s for deletion", pod.Name)
@@ -160,6 +155,17 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 		s.Label(pod, LabelApp, "taken-out")
 		s.Tell("user: takes %s out of the set by its label", pod.Name)
 	}
+	s.Notice()
+}
+
+// Evict has the node of a pod end it.
+func (s *Story) Evict(pod *corev1.Pod) {
+	s.Must(s.Server.Modify("node", api.Pods, client.ObjectKeyFromObject(pod), api.Status, func(o client.Object) {
+		o.(*corev1.Pod).Status.Phase = corev1.PodFailed
+		o.(*corev1.Pod).Status.Reason = "Evicted"
+	}))
+	s.Kubelet[pod.UID].late = nil // the eviction is the kubelet's own doing
+	s.Tell("node: evicts %s", pod.Name)
 	s.Notice()
 }
 
