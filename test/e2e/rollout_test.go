@@ -42,7 +42,7 @@ var table = []struct {
 	{"resized", []string{"pair", "up", "sts", "clone", "inplace"}},
 }
 
-func cells() []*cell {
+func tableCells() []*cell {
 	kinds, told := drivenKinds(), stories()
 	var all []*cell
 	for _, row := range table {
@@ -56,7 +56,7 @@ func cells() []*cell {
 var _ = Describe("RolloutTraits", func() {
 	It("end as they shall, each kind of workload and each story, and leave nothing behind", func(ctx SpecContext) {
 		testCtx = ctx
-		all := cells()
+		all := tableCells()
 		for _, c := range all {
 			c.create()
 		}
