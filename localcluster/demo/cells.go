@@ -38,7 +38,7 @@ func cells() scenario {
 	fleet.Count, fleet.Cells = 9, cellNames
 	return scenario{
 		play:  func(ctx context.Context, s *stage) ([]string, error) { return playCells(ctx, s) },
-		nodes: &fleet, command: "cafe", resource: "cafedeployments.apps.cafe.cloud.alipay.com", name: freshShop().Name,
+		nodes: &fleet, local: "it fills nodes up", command: "cafe", resource: "cafedeployments.apps.cafe.cloud.alipay.com", name: freshShop().Name,
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
@@ -58,14 +59,16 @@ func subjects() map[string]subject {
 // scenario is a play, and what it needs.
 type scenario struct {
 	play play
-	// nodes are those of the local cluster; nil leaves them as they are. A scenario that asks for some is played there only.
+	// nodes are those of the local cluster; nil leaves them as they are.
 	nodes *nodes.Settings
+	// local says why it is played on the local cluster only; empty when it is not.
+	local string
 	// hint tells how to go on by hand: the words for the kind that the CLI and kubectl know, and the name.
 	command, resource, name string
 }
 
 func scenarios() map[string]scenario {
-	all := map[string]scenario{"cells": cells()}
+	all := map[string]scenario{"cells": cells(), "rollout": rollouts()}
 	for name, of := range subjects() {
 		all[name] = scenario{play: inPlace(of), command: of.command, resource: of.command + "s.apps.kruise.io", name: of.key().Name}
 	}
@@ -98,7 +101,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	begin := time.Now()
 	s := &stage{narrator: narrator{terminal: live.Detect(o.Out, o.Getenv)}, root: o.Root}
-	if err := s.setUp(ctx, o, chosen.nodes); err != nil {
+	if err := s.setUp(ctx, o, chosen); err != nil {
 		return err
 	}
 	broken, err := chosen.play(ctx, s)
@@ -126,15 +129,16 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-func (s *stage) setUp(ctx context.Context, o Options, wanted *nodes.Settings) error {
-	if err := s.reach(ctx, o, wanted); err != nil {
+func (s *stage) setUp(ctx context.Context, o Options, chosen scenario) error {
+	if err := s.reach(ctx, o, chosen); err != nil {
 		return err
 	}
 	s.begin("Slipway")
 	if err := install(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
 		return err
 	}
-	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io, InPlaceSets and CafeDeployments of apps.cafe.cloud.alipay.com")
+	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io, InPlaceSets and CafeDeployments of apps.cafe.cloud.alipay.com,")
+	s.say("RolloutTraits and MetricTemplates of standard.oam.dev")
 	running, err := deployed(ctx, s.client)
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (s *stage) setUp(ctx context.Context, o Options, wanted *nodes.Settings) er
 }
 
 // reach finds or starts the cluster.
-func (s *stage) reach(ctx context.Context, o Options, wanted *nodes.Settings) (err error) {
+func (s *stage) reach(ctx context.Context, o Options, chosen scenario) (err error) {
 	local := localcluster.KubeconfigPath(s.root)
 	s.begin("A cluster")
 	if s.kubeconfig, s.ours = o.Kubeconfig, o.Kubeconfig == ""; !s.ours {
@@ -166,12 +170,12 @@ func (s *stage) reach(ctx context.Context, o Options, wanted *nodes.Settings) (e
 		}
 		s.kubeconfig, s.ours = given, given == local
 	}
-	if wanted != nil && !s.ours {
-		return errors.New("this scenario fills nodes up: it is played on the local cluster only")
+	if chosen.local != "" && !s.ours {
+		return fmt.Errorf("this scenario is played on the local cluster only: %s", chosen.local)
 	}
 	if s.ours {
 		s.kubeconfig = local
-		if err := localcluster.Up(ctx, localcluster.Options{Root: s.root, Nodes: wanted, Out: s.aside()}); err != nil {
+		if err := localcluster.Up(ctx, localcluster.Options{Root: s.root, Nodes: chosen.nodes, Out: s.aside()}); err != nil {
 			return err
 		}
 		s.audit = localcluster.AuditLogPath(s.root)
@@ -189,7 +193,8 @@ func (s *stage) reach(ctx context.Context, o Options, wanted *nodes.Settings) (e
 
 func newClient(config *rest.Config) (client.WithWatch, error) {
 	kinds := scheme.Scheme
-	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds), cafev1alpha1.AddToScheme(kinds)); err != nil {
+	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds),
+		cafev1alpha1.AddToScheme(kinds), rolloutv1alpha1.AddToScheme(kinds)); err != nil {
 		return nil, fmt.Errorf("registering kinds: %w", err)
 	}
 	config = rest.CopyConfig(config)

@@ -25,6 +25,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/pod"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		func() error { return kruisev1alpha1.AddToScheme(scheme.Scheme) },
 		func() error { return kruisev1beta1.AddToScheme(scheme.Scheme) },
 		func() error { return cafev1alpha1.AddToScheme(scheme.Scheme) },
+		func() error { return rolloutv1alpha1.AddToScheme(scheme.Scheme) },
 	} {
 		if err := add(); err != nil {
 			panic(err)
@@ -133,7 +135,7 @@ func TestResetRemovesWhatAnEarlierDemoLeft(t *testing.T) {
 	for name, of := range subjects() {
 		for sentence, there := range map[string][]client.Object{
 			"nothing is there":        nil,
-			"an earlier set is there": {cloneSet().fresh(), statefulSet().fresh(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
+			"an earlier set is there": {cloneSet().fresh(), statefulSet().fresh(), freshRollout("api", setRef()), freshDeployment(newerShop, "", 1), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}},
 		} {
 			t.Run(name+", "+sentence, func(t *testing.T) {
 				c := fake.NewClientBuilder().WithObjects(there...).Build()
@@ -177,7 +179,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: cells, inplace, statefulset") {
+	if err == nil || !strings.Contains(err.Error(), "only: cells, inplace, rollout, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }

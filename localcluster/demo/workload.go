@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +20,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
 	"slipway.dev/slipway/internal/cli/sets"
@@ -133,7 +135,11 @@ func template(app string) corev1.PodTemplateSpec {
 
 // removeSets deletes the sets of every scenario; their pods follow.
 func removeSets(ctx context.Context, c client.Client) error {
-	all := []client.Object{freshShop()}
+	// Rollouts first, and not with what they own: that would be the sets, before they were let go.
+	if err := c.DeleteAllOf(ctx, &rolloutv1alpha1.RolloutTrait{}, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("deleting RolloutTraits: %w", err)
+	}
+	all := []client.Object{freshShop(), freshDeployment(olderShop, "", 0), freshDeployment(newerShop, "", 0), freshRolledSet(), freshMetric("")}
 	for _, of := range subjects() {
 		all = append(all, of.fresh())
 	}
@@ -154,7 +160,8 @@ func reset(ctx context.Context, c client.Client) error {
 	room := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{partOf: "slipway"}}}
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
 		for _, list := range []client.ObjectList{
-			&kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &cafev1alpha1.CafeDeploymentList{}, &cafev1alpha1.InPlaceSetList{}, &corev1.PodList{},
+			&kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &cafev1alpha1.CafeDeploymentList{}, &cafev1alpha1.InPlaceSetList{},
+			&rolloutv1alpha1.RolloutTraitList{}, &appsv1.DeploymentList{}, &corev1.PodList{},
 		} {
 			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil || meta.LenList(list) > 0 {
 				return false, err

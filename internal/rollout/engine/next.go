@@ -51,17 +51,19 @@ func Next(w World, now time.Time) Plan {
 			return m.plan(v)
 		}
 		m.move(v)
-		if m.looksElsewhere() {
+		if m.looksAnew() {
 			break
 		}
 	}
 	return m.plan(verdict{why: m.status.Message, again: time.Millisecond})
 }
 
-// looksElsewhere tells whether the next state looks at other things than this one did: other workloads, or what there was before.
-func (m *machine) looksElsewhere() bool {
+// looksAnew tells whether a look ends with the state that it has come to. Either that one looks at other things: other workloads, or
+// what there was before. Or it lets go of workloads, and the stored status has to say so first: after a crash they would seem to
+// have been taken away.
+func (m *machine) looksAnew() bool {
 	switch m.state() {
-	case Failing, Abandoning, Deleting:
+	case Finalising, Failing, Abandoning, Deleting:
 		return true
 	case Locating:
 		return m.status.Run > 1

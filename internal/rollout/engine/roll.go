@@ -85,8 +85,8 @@ func (m *machine) refresh() {
 	r := m.status.Running
 	asked := Batches(&m.Rollout.Plan, int(r.Total))
 	begun := int(m.status.CurrentBatch) + 1
-	if len(asked) < begun || CheckBatches(asked, int(r.Total)) != nil {
-		return // the last good plan stands
+	if len(asked) < begun || len(asked) == begun && !m.isLast() || CheckBatches(asked, int(r.Total)) != nil {
+		return // the last good plan stands; a batch that has begun does not become the last one
 	}
 	batches := append([]rolloutv1alpha1.RunningBatch{}, r.RolloutBatches[:begun]...)
 	r.RolloutBatches = append(batches, asked[begun:]...)
