@@ -39,11 +39,10 @@ func run() int {
 		Program: cli.Program(os.Args[0]),
 	})
 	err := root.ExecuteContext(ctx)
-	status := cli.ExitStatus(err)
-	if status == cli.ExitError {
+	if err != nil && !cli.IsTold(err) {
 		fmt.Fprintln(os.Stderr, "error:", err)
 	}
-	return status
+	return cli.ExitStatus(err)
 }
 
 // quietLibraries keeps the log lines of client libraries out of the view; what matters comes back as errors.

@@ -23,3 +23,11 @@ func Edit(ctx context.Context, c client.Client, before, after client.Object, dry
 	}
 	return nil
 }
+
+// Make writes an object that a person asks for. There must be none of its name.
+func Make(ctx context.Context, c client.Client, o client.Object) error {
+	if err := c.Create(ctx, o); err != nil {
+		return fmt.Errorf("creating %s: %w", o.GetName(), err)
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,6 +30,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -63,6 +65,8 @@ type run struct {
 	// noResize: the cluster cannot resize living pods. askError: it does not say.
 	noResize bool
 	askError error
+	// in is what the command reads.
+	in string
 }
 
 func newRun(t *testing.T, objects ...client.Object) *run {
@@ -74,7 +78,10 @@ func newRun(t *testing.T, objects ...client.Object) *run {
 	return &run{
 		clock: clocktesting.NewFakeClock(builders.Epoch().Add(180e9)),
 		client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-			WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}, &cafev1alpha1.CafeDeployment{}, &cafev1alpha1.InPlaceSet{}).
+			WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}, &cafev1alpha1.CafeDeployment{}, &cafev1alpha1.InPlaceSet{},
+				&rolloutv1alpha1.RolloutTrait{}).
+			WithIndex(&rolloutv1alpha1.RolloutTrait{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
+			WithIndex(&corev1.Event{}, eventsOf, func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
 			WithIndex(&cafev1alpha1.CafeDeployment{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&kruisev1alpha1.CloneSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&kruisev1beta1.StatefulSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
@@ -90,7 +97,7 @@ func (r *run) execute(ctx context.Context, t *testing.T, args ...string) error {
 		t.Fatal(err)
 	}
 	root := New(Environment{
-		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &r.out, ErrOut: &r.errOut},
+		Streams: genericiooptions.IOStreams{In: strings.NewReader(r.in), Out: &r.out, ErrOut: &r.errOut},
 		Getenv:  func(string) string { return "" },
 		Clock:   r.clock,
 		Version: "v0.1",
@@ -197,7 +204,7 @@ func TestRefusals(t *testing.T) {
 		"also when printed for programs": {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
 		"an unknown StatefulSet too": {[]string{"get", "sts", "lost"},
 			"no StatefulSet \"lost\" in namespace \"default\"; `slipway get statefulset -A` lists those of all namespaces"},
-		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cafe, cloneset, inplaceset, statefulset`},
+		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: cafe, cloneset, inplaceset, rollout, statefulset`},
 		"an unknown command":                {[]string{"delete"}, `slipway does not know "delete"`},
 		"a name and -A":                     {[]string{"get", "cloneset", "web", "-A"}, "use either NAME or -A"},
 		"a name and -l":                     {[]string{"get", "cloneset", "web", "-l", "a=b"}, "use either NAME or -l"},

@@ -24,7 +24,7 @@ type edit struct {
 	dryRun bool
 }
 
-// newEdit makes such a command. Without a kind in front, a name is that of a CafeDeployment.
+// newEdit makes such a command. Without a kind in front, a name is that of the only kind, or of a CafeDeployment.
 func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.Command, kinds []shownKind, run func(context.Context, *edit) error) *cobra.Command {
 	dryRun := false
 	cmd.Args = cobra.RangeArgs(1, 2)
@@ -32,7 +32,11 @@ func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.C
 		cmd.Args = cobra.ExactArgs(1)
 	}
 	cmd.ValidArgsFunction = func(asked *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return (&getSets{kind: cafeKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}).complete(asked, args, begun)
+		kind := cafeKind()
+		if len(kinds) == 1 {
+			kind = kinds[0]
+		}
+		return (&getSets{kind: kind, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}).complete(asked, args, begun)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind, name, err := target(kinds, args)
@@ -59,6 +63,9 @@ func target(kinds []shownKind, args []string) (shownKind, string, error) {
 	}
 	if name == "" {
 		return shownKind{}, "", fmt.Errorf("%s names no object", strings.Join(args, " "))
+	}
+	if !found && len(kinds) == 1 {
+		return kinds[0], name, nil
 	}
 	if !found {
 		return cafeKind(), name, nil

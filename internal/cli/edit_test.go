@@ -224,7 +224,7 @@ func TestEditsAreRefused(t *testing.T) {
 			[]string{"confirm", "web"}, "is one of before the last change of the spec"},
 		"a confirmation of another kind":    {nil, []string{"confirm", "cloneset/web"}, `"cloneset" is no kind that this command knows, only: cafe`},
 		"one that is not there":             {nil, []string{"confirm", "lost"}, `no CafeDeployment "lost" in namespace "default"`},
-		"a kind that nobody knows":          {nil, []string{"pause", "deployment/web"}, `"deployment" is no kind that this command knows, only: cloneset, statefulset, inplaceset, cafe`},
+		"a kind that nobody knows":          {nil, []string{"pause", "deployment/web"}, `"deployment" is no kind that this command knows, only: cloneset, statefulset, inplaceset, cafe, rollout`},
 		"no name":                           {nil, []string{"pause", "cloneset/"}, "names no object"},
 		"a pod set of a CafeDeployment":     {nil, []string{"pause", "ips/web-a"}, "InPlaceSet default/web-a is kept by CafeDeployment web, which would write over the change"},
 		"a set that is updated by deletion": {nil, []string{"pause", "sts/manual"}, "there is nothing to pause"},

@@ -52,6 +52,9 @@ func (g *getSets) explain(err error) error {
 // needed are the resources that have to be readable.
 func (g *getSets) needed() string {
 	reads := g.kind.Reads()
+	if len(reads) == 0 {
+		return g.kind.resource()
+	}
 	last := len(reads) - 1
 	return strings.Join(append([]string{g.kind.resource()}, reads[:last]...), ", ") + " and " + reads[last]
 }

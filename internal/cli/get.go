@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"slipway.dev/slipway/internal/cli/inplacesets"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/statefulsets"
+	"slipway.dev/slipway/internal/cli/tree"
 )
 
 func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -31,8 +33,8 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, k := range shownKinds() {
-		get.AddCommand(newGetSets(env, flags, k))
+	for _, k := range append(shownKinds(), rolloutKind()) {
+		get.AddCommand(newGetSets(env, flags, k, "get"))
 	}
 	return get
 }
@@ -45,6 +47,7 @@ type shown interface {
 	Look(ctx context.Context, c client.Reader, key types.NamespacedName, now time.Time) (sets.View, error)
 	List(ctx context.Context, c client.Reader, now time.Time, options ...client.ListOption) ([]sets.View, error)
 	Watch(ctx context.Context, c client.WithWatch, key types.NamespacedName, changed feed.Signal) (sets.Source, error)
+	Table(views []sets.View, namespaces, wide bool) ([]tree.Column, []tree.Node)
 	WatchAll(ctx context.Context, c client.WithWatch, options feed.Options, changed feed.Signal) (func(time.Time) []sets.View, func() error, error)
 }
 
@@ -56,6 +59,8 @@ type shownKind struct {
 	short           []string
 	// pause is the path of the field, below spec, that holds a release up.
 	pause []string
+	// shows is what one of it is shown with, and each what --show-all shows; empty for revisions and pods.
+	shows, each string
 }
 
 // resource is the full name of the resource.
@@ -100,24 +105,25 @@ type getSets struct {
 	client          client.WithWatch
 }
 
-func newGetSets(env Environment, flags *genericclioptions.ConfigFlags, kind shownKind) *cobra.Command {
+// newGetSets makes the command that shows a kind. Before is what stands in front of it on the command line.
+func newGetSets(env Environment, flags *genericclioptions.ConfigFlags, kind shownKind, before string) *cobra.Command {
 	g := &getSets{kind: kind, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:     kind.command + " [NAME]",
 		Aliases: append([]string{kind.plural, kind.resource()}, kind.short...),
-		Short:   fmt.Sprintf("Show one %s with its revisions and pods, or a table of all", kind.Name()),
+		Short:   fmt.Sprintf("Show one %s with its %s, or a table of all", kind.Name(), cmp.Or(kind.shows, "revisions and pods")),
 		Example: fmt.Sprintf(strings.Trim(`
-  # A set, its revisions, its pods, and what they wait for
-  %[1]s get %[2]s web
+  # One, its %[3]s, and what it waits for
+  %[1]s web
 
   # The same, kept up to date until ctrl-c
-  %[1]s get %[2]s web -w
+  %[1]s web -w
 
   # Wait for a release: ends with status 0 when it is complete, with 1 after ten minutes
-  %[1]s get %[2]s web --until-settled --timeout 10m
+  %[1]s web --until-settled --timeout 10m
 
-  # All sets of all namespaces
-  %[1]s get %[2]s -A`, "\n"), env.Program, kind.command),
+  # All of all namespaces
+  %[1]s -A`, "\n"), env.Program+" "+before+" "+kind.command, kind.command, cmp.Or(kind.shows, "revisions, its pods")),
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: g.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -138,7 +144,7 @@ func (g *getSets) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&g.watch, "watch", "w", false, "keep the view up to date; without a terminal, print what changes")
 	f.BoolVar(&g.untilSettled, "until-settled", false, "watch until the release is complete")
 	f.DurationVar(&g.timeout, "timeout", 0, "with --until-settled: give up after this time, with status 1; 0 never does")
-	f.BoolVar(&g.showAll, "show-all", false, fmt.Sprintf("show every pod, also when a revision has more than %d", sets.FoldAfter))
+	f.BoolVar(&g.showAll, "show-all", false, fmt.Sprintf("show %s, also when there are more than %d", cmp.Or(g.kind.each, "every pod of a revision"), sets.FoldAfter))
 	f.BoolVar(&g.ascii, "ascii", false, "use ASCII characters only")
 	g.print.AddFlags(cmd)
 	output := f.Lookup("output")

@@ -19,7 +19,7 @@ func newPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		Long: "Let a release touch no further pods: those that are on their way arrive. Of a CafeDeployment no further group begins.\n" +
 			"Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s pause web\n  %[1]s pause cloneset/web", env.Program),
-	}, shownKinds(), func(ctx context.Context, e *edit) error { return setPause(ctx, e, true) })
+	}, append(shownKinds(), rolloutKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, true) })
 }
 
 func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -28,7 +28,7 @@ func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Com
 		Short:   "Let a paused release go on",
 		Long:    "Let a paused release go on where it is. Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s resume web\n  %[1]s resume cloneset/web", env.Program),
-	}, shownKinds(), func(ctx context.Context, e *edit) error { return setPause(ctx, e, false) })
+	}, append(shownKinds(), rolloutKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, false) })
 }
 
 func setPause(ctx context.Context, e *edit, pause bool) error {

@@ -20,27 +20,6 @@ import (
 	"slipway.dev/slipway/internal/cli/forecast"
 )
 
-// ErrChanges says that a plan is not empty. It is no failure, and has an exit status of its own.
-var ErrChanges = errors.New("there are changes")
-
-// Exit statuses of the program.
-const (
-	ExitFine    = 0
-	ExitError   = 1
-	ExitChanges = 2
-)
-
-// ExitStatus is the status that the program ends with when a command returns the error.
-func ExitStatus(err error) int {
-	switch {
-	case err == nil:
-		return ExitFine
-	case errors.Is(err, ErrChanges):
-		return ExitChanges
-	}
-	return ExitError
-}
-
 // planRelease is one call of `plan`.
 type planRelease struct {
 	env   Environment

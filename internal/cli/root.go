@@ -56,8 +56,8 @@ func New(env Environment) *cobra.Command {
 		Use:   "slipway",
 		Short: "Look at releases that Slipway carries out, plan them, and decide how they go on",
 		Long: "Look at releases that Slipway carries out: how far one is, which pod is where, and what it waits for.\n\n" +
-			"confirm, pause, resume and undo change the one object that they name; everything else only reads. The usual flags of\n" +
-			"kubectl choose the cluster.",
+			"confirm, pause, resume and undo change the one object that they name, and so do those of rollout; everything else only\n" +
+			"reads. The usual flags of kubectl choose the cluster.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: env.Program},
@@ -69,7 +69,7 @@ func New(env Environment) *cobra.Command {
 	root.SetErr(env.Streams.ErrOut)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(newGet(env, flags), newPlan(env, flags), newConfirm(env, flags), newPause(env, flags), newResume(env, flags),
-		newUndo(env, flags), newVersion(env))
+		newUndo(env, flags), newRollout(env, flags), newVersion(env))
 	return root
 }
 

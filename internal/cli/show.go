@@ -72,19 +72,25 @@ func (g *getSets) followOne(ctx context.Context) error {
 	if g.untilSettled {
 		enough = sets.View.Settled
 	}
-	if g.timeout > 0 {
-		timer := g.env.Clock.NewTimer(g.timeout)
-		defer timer.Stop()
-		go func() {
-			select {
-			case <-timer.C():
-				stop(errTimeout)
-			case <-ctx.Done():
-			}
-		}()
-	}
+	defer g.stopAfter(ctx, g.timeout, stop)()
 	view, err := g.show().Follow(ctx, watch, changed, enough)
 	return g.ended(view, err, context.Cause(ctx))
+}
+
+// stopAfter stops a watch with errTimeout when the time has passed; 0 never does. What it returns lets go of the timer.
+func (g *getSets) stopAfter(ctx context.Context, timeout time.Duration, stop context.CancelCauseFunc) func() {
+	if timeout <= 0 {
+		return func() {}
+	}
+	timer := g.env.Clock.NewTimer(timeout)
+	go func() {
+		select {
+		case <-timer.C():
+			stop(errTimeout)
+		case <-ctx.Done():
+		}
+	}()
+	return func() { timer.Stop() }
 }
 
 // ended turns how a watch ended into how the command ends.
@@ -129,7 +135,7 @@ func (g *getSets) nothing() string {
 }
 
 func (g *getSets) table(views []sets.View, terminal live.Terminal, width int) []string {
-	columns, rows := sets.Table(views, g.all, g.wide)
+	columns, rows := g.kind.Table(views, g.all, g.wide)
 	return tree.Table(columns, rows, tree.Options{Width: width, ASCII: terminal.ASCII, Color: terminal.Color})
 }
 

@@ -50,39 +50,48 @@ func undo(ctx context.Context, e *edit, to int64) error {
 	if err != nil {
 		return err
 	}
-	tree, _, err := unstructured.NestedMap(before.Object, "spec", "template")
-	if err != nil {
-		return fmt.Errorf("reading spec.template of %s %s: %w", e.kind.Name(), e.key(), err)
-	}
-	live := &corev1.PodTemplateSpec{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, live); err != nil {
-		return fmt.Errorf("reading spec.template of %s %s: %w", e.kind.Name(), e.key(), err)
-	}
-	within, err := e.within(before, live)
+	after, told, err := e.goBack(ctx, before, to)
 	if err != nil {
 		return err
 	}
-	known, err := e.revisions(ctx, before)
-	if err != nil {
-		return err
-	}
-	chosen, err := e.choose(known, revision.FromTemplate(within), to)
-	if err != nil {
-		return err
-	}
-	earlier, err := template(chosen, live, within)
-	if err != nil {
-		return err
-	}
-	after := before.DeepCopy()
-	if err := unstructured.SetNestedMap(after.Object, earlier, "spec", "template"); err != nil {
-		return fmt.Errorf("writing the template of revision %d: %w", chosen.Number, err)
-	}
-	told := fmt.Sprintf("spec.template is that of revision %d (%s) again: %s", chosen.Number, chosen.Name, images(live, chosen.Written))
 	if paused, _, _ := unstructured.NestedBool(before.Object, append([]string{"spec"}, e.kind.pause...)...); paused {
 		told += fmt.Sprintf("; it is paused, and released after `%s resume`", e.env.Program)
 	}
 	return e.write(ctx, before, after, told)
+}
+
+// goBack is the object with an earlier template, and what is to be said of that.
+func (e *edit) goBack(ctx context.Context, before *unstructured.Unstructured, to int64) (*unstructured.Unstructured, string, error) {
+	tree, _, err := unstructured.NestedMap(before.Object, "spec", "template")
+	if err != nil {
+		return nil, "", fmt.Errorf("reading spec.template of %s %s: %w", e.kind.Name(), e.key(), err)
+	}
+	live := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, live); err != nil {
+		return nil, "", fmt.Errorf("reading spec.template of %s %s: %w", e.kind.Name(), e.key(), err)
+	}
+	within, err := e.within(before, live)
+	if err != nil {
+		return nil, "", err
+	}
+	known, err := e.revisions(ctx, before)
+	if err != nil {
+		return nil, "", err
+	}
+	chosen, err := e.choose(known, revision.FromTemplate(within), to)
+	if err != nil {
+		return nil, "", err
+	}
+	earlier, err := template(chosen, live, within)
+	if err != nil {
+		return nil, "", err
+	}
+	after := before.DeepCopy()
+	if err := unstructured.SetNestedMap(after.Object, earlier, "spec", "template"); err != nil {
+		return nil, "", fmt.Errorf("writing the template of revision %d: %w", chosen.Number, err)
+	}
+	told := fmt.Sprintf("spec.template is that of revision %d (%s) again: %s", chosen.Number, chosen.Name, images(live, chosen.Written))
+	return after, told, nil
 }
 
 // within is the live template as revisions hold it: those of an InPlaceSet hold the affinity to its unit, too.

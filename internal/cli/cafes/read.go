@@ -22,6 +22,7 @@ import (
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cli/feed"
 	"slipway.dev/slipway/internal/cli/sets"
+	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/pod"
 )
 
@@ -38,6 +39,11 @@ func (Kind) GroupVersionKind() schema.GroupVersionKind {
 
 // Reads are the resources that are read besides the deployments.
 func (Kind) Reads() []string { return []string{"pods", "the pod sets of the units"} }
+
+// Table lays many deployments out.
+func (Kind) Table(views []sets.View, namespaces, wide bool) ([]tree.Column, []tree.Node) {
+	return sets.Table(views, namespaces, wide)
+}
 
 // podSetKind is the kind of the pod sets.
 func podSetKind(t cafev1alpha1.PodSetType) schema.GroupVersionKind {

@@ -3,22 +3,17 @@
 package forecast
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/types"
-	yamldocuments "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/internal/cli/manifest"
 )
 
 // Manifest is a CloneSet as somebody wrote it.
@@ -39,7 +34,7 @@ func (m Manifest) Key() types.NamespacedName {
 // without a namespace get the given one. Errors name the file, the document and the field.
 func ReadManifests(file string, r io.Reader, namespace string) ([]Manifest, error) {
 	var found []Manifest
-	err := eachObject(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
+	err := manifest.Each(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
 		if kind.Kind != kruisev1alpha1.CloneSetKind {
 			return nil
 		}
@@ -47,7 +42,7 @@ func ReadManifests(file string, r io.Reader, namespace string) ([]Manifest, erro
 			return fmt.Errorf("%s: apiVersion: CloneSet of %q is not known, only %s", where, kind.APIVersion, kruisev1alpha1.GroupVersion)
 		}
 		m := Manifest{File: file, Set: &kruisev1alpha1.CloneSet{}}
-		if err := decodeStrictly(raw, m.Set); err != nil {
+		if err := manifest.Decode(raw, m.Set, kruisev1alpha1.AddToScheme); err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		if m.Set.Name == "" {
@@ -82,7 +77,7 @@ type Dump struct {
 // ReadDump reads live objects from a file.
 func ReadDump(file string, r io.Reader) (Dump, error) {
 	var d Dump
-	err := eachObject(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
+	err := manifest.Each(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
 		var err error
 		switch kind.Kind {
 		case kruisev1alpha1.CloneSetKind:
@@ -122,59 +117,6 @@ func appended[T any](list []*T, raw []byte) ([]*T, error) {
 		return list, err
 	}
 	return append(list, item), nil
-}
-
-// eachObject goes through the documents of a file and the items of lists in them.
-func eachObject(file string, r io.Reader, do func(kind metav1.TypeMeta, where string, raw []byte) error) error {
-	documents := yamldocuments.NewYAMLReader(bufio.NewReader(r))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: reading document %d: %w", file, n, err)
-		}
-		where := fmt.Sprintf("%s: document %d", file, n)
-		raw, err := yaml.YAMLToJSON(document)
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		if string(raw) == "null" {
-			continue
-		}
-		var head struct {
-			metav1.TypeMeta `json:",inline"`
-			Metadata        struct{ Name string } `json:"metadata"`
-			Items           []json.RawMessage     `json:"items"`
-		}
-		if err := json.Unmarshal(raw, &head); err != nil {
-			return fmt.Errorf("%s: is not an object of Kubernetes: %w", where, err)
-		}
-		if head.Items == nil {
-			head.Items = []json.RawMessage{raw}
-		}
-		for _, item := range head.Items {
-			var one metav1.PartialObjectMetadata
-			if err := json.Unmarshal(item, &one); err != nil {
-				return fmt.Errorf("%s: is not an object of Kubernetes: %w", where, err)
-			}
-			if err := do(one.TypeMeta, fmt.Sprintf("%s (%s %s)", where, one.Kind, one.Name), item); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// decodeStrictly refuses fields that do not exist, by their paths: a misspelt field would be lost silently.
-func decodeStrictly(raw []byte, set *kruisev1alpha1.CloneSet) error {
-	scheme := runtime.NewScheme()
-	if err := kruisev1alpha1.AddToScheme(scheme); err != nil {
-		return err
-	}
-	s := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{Strict: true})
-	_, _, err := s.Decode(raw, nil, set)
-	return err
 }
 
 func withNamespace(raw []byte, namespace string) ([]byte, error) {

@@ -18,12 +18,9 @@ import (
 // Document lays a view out as a tree: the set, its revisions, their pods. Wide adds the images of each pod.
 func (v View) Document(wide bool) tree.Document {
 	doc := tree.Document{
-		Mark: v.Phase.mark(),
-		Head: []tree.Span{{Text: v.Kind + " " + v.Namespace + "/" + v.Name, Tone: tree.Strong}, {Text: "  " + v.Headline, Tone: tone(v.Phase.mark())}},
-		Facts: slices.Concat([]tree.Fact{
-			{Name: "pods", Value: v.numbers()},
-			{Name: "strategy", Value: []tree.Span{{Text: v.Strategy}}},
-		}, v.facts(), v.conditions()),
+		Mark:  v.Phase.mark(),
+		Head:  []tree.Span{{Text: v.Kind + " " + v.Namespace + "/" + v.Name, Tone: tree.Strong}, {Text: "  " + v.Headline, Tone: tone(v.Phase.mark())}},
+		Facts: slices.Concat(v.inNumbers(), v.facts(), v.conditions()),
 		Columns: []tree.Column{
 			{Title: "POD"}, {Title: "STATE", Min: 11}, {Title: "READY", Drop: 1}, {Title: "RESTARTS", Drop: 2},
 			{Title: "AGE", Min: 4, Drop: 3}, {Title: "IP", Drop: 4}, {Title: "NODE", Drop: 5},
@@ -44,6 +41,14 @@ func (v View) Document(wide bool) tree.Document {
 		doc.Nodes = append(doc.Nodes, g.node())
 	}
 	return doc
+}
+
+// inNumbers are the facts that every set has.
+func (v View) inNumbers() []tree.Fact {
+	if v.Podless {
+		return nil
+	}
+	return []tree.Fact{{Name: "pods", Value: v.numbers()}, {Name: "strategy", Value: []tree.Span{{Text: v.Strategy}}}}
 }
 
 func (v View) numbers() []tree.Span {

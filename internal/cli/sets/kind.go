@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/cli/feed"
+	"slipway.dev/slipway/internal/cli/tree"
 )
 
 // Kind is one kind of sets.
@@ -55,6 +56,11 @@ func (k Kind[T]) Reads() []string {
 		return []string{"pods", "persistentvolumeclaims", "controllerrevisions.apps"}
 	}
 	return []string{"pods", "controllerrevisions.apps"}
+}
+
+// Table lays many sets out.
+func (k Kind[T]) Table(views []View, namespaces, wide bool) ([]tree.Column, []tree.Node) {
+	return Table(views, namespaces, wide)
 }
 
 func (k Kind[T]) asksForClaims(set T) bool { return k.HasClaims != nil && k.HasClaims(set) }

@@ -57,6 +57,11 @@ type View struct {
 	// Others are groups of rows below the revisions.
 	Others []Group
 
+	// Podless objects have no pods of their own: Facts and Body tell all.
+	Podless bool
+	// Cells are its row in a table of a kind that has columns of its own.
+	Cells []tree.Span
+
 	// Body is shown in place of Revisions and Others, by kinds that lay their pods out otherwise. Changes are told by
 	// Revisions all the same.
 	Body *Body

@@ -53,14 +53,23 @@ func (m *machine) lastHooks(phase string) (verdict, bool) {
 }
 
 func (m *machine) hooksOf(kind rolloutv1alpha1.HookType) []rolloutv1alpha1.RolloutWebhook {
-	of := func(h rolloutv1alpha1.RolloutWebhook) bool { return h.Type == kind }
-	var found []rolloutv1alpha1.RolloutWebhook
-	all := m.Rollout.Plan.RolloutWebhooks
-	if b := int(m.status.CurrentBatch); b < len(m.Rollout.Plan.RolloutBatches) && m.state().Batch != "" {
-		all = slices.Concat(all, m.Rollout.Plan.RolloutBatches[b].BatchRolloutWebhooks)
+	batch := -1
+	if m.state().Batch != "" {
+		batch = int(m.status.CurrentBatch)
 	}
+	return HooksOf(&m.Rollout.Plan, kind, batch)
+}
+
+// HooksOf are the webhooks of a plan of one type in the order in which they are called: those of the plan, then those of the
+// batch, from 0; -1 is outside of batches.
+func HooksOf(p *rolloutv1alpha1.RolloutPlan, kind rolloutv1alpha1.HookType, batch int) []rolloutv1alpha1.RolloutWebhook {
+	all := p.RolloutWebhooks
+	if batch >= 0 && batch < len(p.RolloutBatches) {
+		all = slices.Concat(all, p.RolloutBatches[batch].BatchRolloutWebhooks)
+	}
+	var found []rolloutv1alpha1.RolloutWebhook
 	for _, h := range all {
-		if of(h) {
+		if h.Type == kind {
 			found = append(found, h)
 		}
 	}

@@ -46,11 +46,16 @@ func (m *machine) measure() (verdict, bool) {
 	return v, true
 }
 
-// metricsOfBatch are those of the plan and of the batch. One of the batch takes the place of the plan's of the same name.
 func (m *machine) metricsOfBatch() []rolloutv1alpha1.CanaryMetric {
-	all := slices.Clone(m.Rollout.Plan.CanaryMetric)
-	if b := int(m.status.CurrentBatch); b < len(m.Rollout.Plan.RolloutBatches) {
-		for _, own := range m.Rollout.Plan.RolloutBatches[b].CanaryMetric {
+	return MetricsOf(&m.Rollout.Plan, int(m.status.CurrentBatch))
+}
+
+// MetricsOf are the metrics of a plan for one of its batches, from 0: those of the plan and of the batch. One of the batch takes
+// the place of the plan's of the same name.
+func MetricsOf(p *rolloutv1alpha1.RolloutPlan, batch int) []rolloutv1alpha1.CanaryMetric {
+	all := slices.Clone(p.CanaryMetric)
+	if batch < len(p.RolloutBatches) {
+		for _, own := range p.RolloutBatches[batch].CanaryMetric {
 			if at := slices.IndexFunc(all, func(c rolloutv1alpha1.CanaryMetric) bool { return c.Name == own.Name }); at >= 0 {
 				all[at] = own
 			} else {

@@ -87,10 +87,11 @@ func TestTheSoundRolloutTraitIsAccepted(t *testing.T) {
 	}
 }
 
-func TestEdgeCasesOfARolloutTraitAreAccepted(t *testing.T) {
+// edgesOfARolloutTrait are changes of the sound object that are just allowed.
+func edgesOfARolloutTrait() map[string][]spoil {
 	fullBatch := object{"replicas": "0.000001%", "maxUnavailable": "100%", "instanceInterval": int64(2147483647),
 		"batchRolloutWebhooks": numbered(20, func(name string) object { return hook("post-batch-rollout", name) }), "canaryMetric": numbered(20, metric)}
-	cases := map[string][]spoil{
+	return map[string][]spoil{
 		"nothing but a target":                       {{"-spec.sourceRef", nil}, {plan, object{}}},
 		"no source, in an empty list":                {{"spec.sourceRef", list{}}},
 		"a scale":                                    {{"-spec.sourceRef", nil}, {plan, object{"targetSize": int64(7), "numBatches": int64(3)}}},
@@ -119,6 +120,10 @@ func TestEdgeCasesOfARolloutTraitAreAccepted(t *testing.T) {
 		"a kind of the core group":   {{"-spec.sourceRef", nil}, {"spec.targetRef", object{"apiVersion": "v1", "kind": "ReplicationController", "name": "web.a-1"}}},
 		"a deadline that never ends": {{plan + ".progressDeadlineSeconds", int64(0)}},
 	}
+}
+
+func TestEdgeCasesOfARolloutTraitAreAccepted(t *testing.T) {
+	cases := edgesOfARolloutTrait()
 	for _, sentence := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(sentence, func(t *testing.T) {
 			trait := manifest(t, soundRolloutTrait)

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollouts
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/cli/sets"
+	"slipway.dev/slipway/internal/cli/tree"
+	"slipway.dev/slipway/internal/rollout/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	got := strings.Join(lines, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// worlds are rollouts as an API server stores them, by the names of their files.
+func worlds(t *testing.T) map[string]*rolloutv1alpha1.RolloutTrait {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no worlds: %v", err)
+	}
+	found := map[string]*rolloutv1alpha1.RolloutTrait{}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rolloutv1alpha1.RolloutTrait{}
+		if err := yaml.UnmarshalStrict(raw, r); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		found[strings.TrimSuffix(filepath.Base(file), ".yaml")] = r
+	}
+	return found
+}
+
+func TestDocumentGolden(t *testing.T) {
+	for name, r := range worlds(t) {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, tree.Render(NewView(r, now()).Document(false), tree.Options{Fold: sets.FoldAfter}))
+		})
+	}
+	t.Run("terminal", func(t *testing.T) {
+		view := NewView(worlds(t)["batch-verifying-metrics"], now())
+		golden(t, "terminal", tree.Render(view.Document(false), tree.Options{Width: 90, Height: 14, Color: true, ASCII: true}))
+	})
+}
+
+// A golden file for each state that the engine knows, so that a new state cannot be forgotten here.
+func TestEveryStateHasAWorld(t *testing.T) {
+	have := map[engine.State]bool{}
+	for _, r := range worlds(t) {
+		have[engine.StateOf(&r.Status)] = true
+	}
+	for _, s := range engine.States() {
+		if !have[s] {
+			t.Errorf("no world is in the state %s", s)
+		}
+	}
+}
+
+func TestTablesGolden(t *testing.T) {
+	for name, wide := range map[string]bool{"table": false, "table-wide": true} {
+		var views []sets.View
+		for world, r := range worlds(t) {
+			r.Name = world
+			views = append(views, NewView(r, now()))
+		}
+		columns, rows := Kind{}.Table(views, false, wide)
+		golden(t, name, tree.Table(columns, rows, tree.Options{}))
+	}
+}
+
+func TestLinesGolden(t *testing.T) {
+	all := worlds(t)
+	var lines []string
+	for _, file := range files(t) {
+		r := all[file]
+		lines = append(lines, map[Outcome]string{GoesOn: "goes on   ", Succeeded: "succeeded ", Failed: "failed    "}[OutcomeOf(r)]+tree.Clean(Line(r)))
+	}
+	golden(t, "lines", lines)
+}
+
+func files(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range found {
+		found[i] = strings.TrimSuffix(filepath.Base(found[i]), ".yaml")
+	}
+	return found
+}
+
+func TestARolloutThatIsToBeTriedAgainHasNotFailed(t *testing.T) {
+	r := worlds(t)["failed"]
+	r.Annotations = map[string]string{rolloutv1alpha1.AnnotationRetry: r.Status.Take()}
+	if got := OutcomeOf(r); got != GoesOn {
+		t.Errorf("outcome %d, want %d", got, GoesOn)
+	}
+}
+
+func TestOnlyASuccessIsSettled(t *testing.T) {
+	for name, r := range worlds(t) {
+		if got, want := NewView(r, now()).Settled(), name == "succeeded"; got != want {
+			t.Errorf("%s: settled %t, want %t", name, got, want)
+		}
+	}
+}
+
+func TestNews(t *testing.T) {
+	all := worlds(t)
+	for sentence, test := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"what is there at first is told": {"", "paused", []string{"shop/web batch 3 of 4: paused by spec.rolloutPlan.paused"}},
+		"a new state is told": {"batch-verifying-pods", "at-the-partition",
+			[]string{"shop/web waits after batch 2 of 4 until spec.rolloutPlan.batchPartition, which is 1, lets the next one begin"}},
+		"pods alone are not":            {"batch-verifying-pods", "batch-verifying-pods", nil},
+		"a failure is told":             {"batch-verifying-pods", "failed", []string{"shop/web failed: batch 2 of 4 has made no progress for 10m0s: 2 of 3 updated pods are available, and batch 2 of 4 needs 3; the pods are left as they are", "shop/web condition Stalled is True: stands still"}},
+		"waiting for something else is": {"batch-verifying-pods", "batch-verifying-metrics", []string{"shop/web the pods of batch 2 of 4 are available; metric errors is 0.02, wanted at most 0.01; samples in range: 0 of 3, out of range: 1, tolerated: 1"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			var before *sets.View
+			if test.before != "" {
+				view := NewView(all[test.before], now())
+				before = &view
+			}
+			if diff := cmp.Diff(test.want, sets.Changes(before, NewView(all[test.after], now()))); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
