@@ -45,6 +45,11 @@ func (m *machine) verify() verdict {
 		}
 	}
 	running, v := m.kindOfRollout()
+	if v != nil && v.event == AlreadyDone { // what is asked for later is compared with this
+		m.status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: m.Rollout.Target, SourceRef: m.Rollout.Source, TargetSize: m.Rollout.Plan.TargetSize}
+		m.status.NewPodTemplateIdentifier = m.Target.Template
+		m.status.RolloutOriginalSize, m.status.RolloutTargetSize = int32(m.Target.Replicas), int32(m.Target.Replicas)
+	}
 	if v != nil {
 		return *v
 	}

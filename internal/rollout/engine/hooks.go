@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
@@ -16,8 +17,9 @@ const lastCalls = 5
 // hooks calls the webhooks of a type one after the other: those of the plan, then those of the batch. It waits until all
 // have passed.
 func (m *machine) hooks(kind rolloutv1alpha1.HookType, phase string) (verdict, bool) {
-	for _, hook := range m.hooksOf(kind) {
-		key := m.callKey(hook)
+	hooks, plans := m.hooksOf(kind)
+	for i, hook := range hooks {
+		key := m.callKey(hook, i >= plans)
 		answer := m.answer(key, hook)
 		switch {
 		case answer != nil && answer.Passed:
@@ -35,8 +37,9 @@ func (m *machine) lastHooks(phase string) (verdict, bool) {
 	if m.status.Running == nil {
 		return verdict{}, false // the first ones were never called
 	}
-	for _, hook := range m.hooksOf(rolloutv1alpha1.FinalizeRolloutHook) {
-		key := m.callKey(hook)
+	hooks, _ := m.hooksOf(rolloutv1alpha1.FinalizeRolloutHook)
+	for _, hook := range hooks {
+		key := m.callKey(hook, false)
 		if m.answer(key, hook) != nil {
 			continue
 		}
@@ -52,12 +55,13 @@ func (m *machine) lastHooks(phase string) (verdict, bool) {
 	return verdict{}, false
 }
 
-func (m *machine) hooksOf(kind rolloutv1alpha1.HookType) []rolloutv1alpha1.RolloutWebhook {
+// hooksOf are the webhooks of a type that are called now, and how many of them, from the first on, are the plan's.
+func (m *machine) hooksOf(kind rolloutv1alpha1.HookType) (all []rolloutv1alpha1.RolloutWebhook, plans int) {
 	batch := -1
 	if m.state().Batch != "" {
 		batch = int(m.status.CurrentBatch)
 	}
-	return HooksOf(&m.Rollout.Plan, kind, batch)
+	return HooksOf(&m.Rollout.Plan, kind, batch), len(HooksOf(&m.Rollout.Plan, kind, -1))
 }
 
 // HooksOf are the webhooks of a plan of one type in the order in which they are called: those of the plan, then those of the
@@ -77,17 +81,32 @@ func HooksOf(p *rolloutv1alpha1.RolloutPlan, kind rolloutv1alpha1.HookType, batc
 }
 
 // callKey is the same for every delivery of a call, and for no other call: also after a crash, since it is made of the status.
-func (m *machine) callKey(h rolloutv1alpha1.RolloutWebhook) string {
+// A webhook of the batch is not one of the plan that has the same name.
+func (m *machine) callKey(h rolloutv1alpha1.RolloutWebhook, ofBatch bool) string {
 	place := string(m.state().Rolling)
 	if m.state().Batch != "" {
 		place = fmt.Sprintf("%s-%d", m.state().Batch, m.status.CurrentBatch)
 	}
-	return fmt.Sprintf("%s/%s/%s/%s/%s", m.Rollout.UID, m.status.Take(), place, h.Type, h.Name)
+	list := ""
+	if ofBatch {
+		list = "batch/"
+	}
+	return fmt.Sprintf("%s/%s/%s/%s%s/%s", m.Rollout.UID, m.status.Take(), place, list, h.Type, h.Name)
 }
 
-// answer is what a webhook has answered in this step, from the status or as news; nil for nothing yet.
+// isCall tells whether two keys are of the same call but for the try that they were made in.
+func isCall(a, b string) bool {
+	_, a, _ = strings.Cut(a, "/")
+	_, a, _ = strings.Cut(a, "/")
+	_, b, _ = strings.Cut(b, "/")
+	_, b, _ = strings.Cut(b, "/")
+	return a == b
+}
+
+// answer is what a webhook has answered in this step, from the status or as news; nil for nothing yet. The status has only answers
+// of this step, and one that has passed before the step was taken up again stays.
 func (m *machine) answer(key string, h rolloutv1alpha1.RolloutWebhook) *rolloutv1alpha1.HookStatus {
-	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return s.Key == key }); at >= 0 {
+	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return isCall(s.Key, key) }); at >= 0 {
 		return &m.status.Hooks[at]
 	}
 	c := m.Calls[key]
