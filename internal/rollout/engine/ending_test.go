@@ -132,3 +132,19 @@ func TestARetryCallsNoHookAgainThatHasPassed(t *testing.T) {
 		t.Errorf("it ends in %s after the calls %v", StateOf(&c.world.Rollout.Status), c.calls)
 	}
 }
+
+// Nothing was held, so whatever is changed may be the mistake.
+func TestARolloutThatCouldNeverSucceedBeginsAnewWithAnyChange(t *testing.T) {
+	w := newWorld()
+	w.Rollout.Plan.RolloutBatches = batchesOf(12, nil)
+	c := newCluster(w)
+	c.run(time.Hour, nil)
+	if !c.in(Failed) {
+		t.Fatalf("it is in %s", StateOf(&c.world.Rollout.Status))
+	}
+	c.edit(func(r *Rollout) { r.Plan.RolloutBatches = batchesOf(2, nil) })
+	c.run(time.Hour, nil)
+	if !c.in(Succeeded) {
+		t.Errorf("it is in %s: %s", StateOf(&c.world.Rollout.Status), c.world.Rollout.Status.Message)
+	}
+}
