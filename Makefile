@@ -121,7 +121,7 @@ test-simulation: ## Run the controllers in thousands of random worlds
 
 .PHONY: soak
 soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
-	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration
@@ -144,5 +144,5 @@ test-race: ## Run the unit tests with the race detector (needs a C compiler)
 
 ##@ Measure
 .PHONY: bench
-bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
+bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset|cafedeployment BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
 	go run -buildvcs=false ./test/bench $(if $(KIND),--kind=$(KIND)) $(BENCH_FLAGS)

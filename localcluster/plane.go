@@ -182,6 +182,7 @@ const auditOfReleases = `- level: None
   - {group: "", resources: [pods, pods/*, persistentvolumeclaims, persistentvolumeclaims/*]}
   - {group: apps, resources: [controllerrevisions]}
   - {group: apps.kruise.io}
+  - {group: apps.cafe.cloud.alipay.com}
 - level: Metadata
 `
 

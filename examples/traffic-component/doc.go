@@ -16,6 +16,8 @@
 //   - A pod whose gate is closed, or that is being deleted, first leaves the backends. When its connections had the time
 //     to end (--delay), the finalizer goes, and with it the last thing that the update or the deletion waited for.
 //
+// role.yaml is what it needs in a cluster: a service account, and the rights that it uses.
+//
 // What to do with a pod is decided by Next, which is pure. The program only ever touches its own finalizer and its own
 // EndpointSlices. It remembers since when pods drain; after a restart their time begins anew, because nobody knows what
 // happened in between.

@@ -428,6 +428,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "c"}}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.Target{Name: "d"}}},
 		{Step: step.UpdateInPlace{Because: "its grace period is over", Target: step.Target{Name: "e"}, Resumes: true}},
+		{Step: step.UpdateInPlace{Because: "it is reported ready again and again", Target: step.Target{Name: "f"}, Resumes: true, CutsGrace: true}},
 		{Step: step.DeletePod{Because: "there is 1 pod more than wanted", Target: step.On(p)}, Err: errors.New("deleting pod a: denied")},
 		{Step: step.DeletePod{Because: "revision b replaces a", Target: step.On(p), Cause: step.Recreate}},
 		{Step: step.UpdateInPlace{Because: "revision b replaces a", Target: step.On(p)}, Err: conflict},
@@ -443,6 +444,7 @@ func TestEventsTellWhatWasDoneAndWhatFailed(t *testing.T) {
 	want := []string{
 		"Normal SuccessfulCreate pod a: 1 of 3 pods is missing",
 		"Normal SuccessfulUpdatePodInPlace pod a, b, c and 1 more: revision b replaces a",
+		"Warning UpdateWithoutDrain pod f: it is reported ready again and again",
 		"Warning FailedDelete deleting pod a: denied",
 		"Normal SuccessfulUpdatePodReCreate pod a: revision b replaces a",
 		"Normal SuccessfulResize claim data-a: its template asks for 2Gi",

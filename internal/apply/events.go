@@ -55,6 +55,8 @@ func announce(o Outcome, own func(step.Step) (Words, bool)) (a announcement, wor
 	switch {
 	case !told, o.Err != nil && IsConflict(o.Err), o.Err == nil && words.Done == "":
 		return announcement{}, false
+	case isUpdate && update.CutsGrace && o.Err == nil:
+		return announcement{corev1.EventTypeWarning, "UpdateWithoutDrain", words.Action}, true
 	case isUpdate && update.Resumes && o.Err == nil: // its first half was told
 		return announcement{}, false
 	case o.Err != nil:

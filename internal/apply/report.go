@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,21 +29,28 @@ func (a *Applier) Status(ctx context.Context, before, after client.Object) error
 }
 
 func statusPatch(before, after client.Object) ([]byte, error) {
-	was, errBefore := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
-	is, errAfter := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	old, errBefore := statusOf(before)
+	status, errAfter := statusOf(after)
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return nil, err
 	}
-	status, _ := is["status"].(map[string]any)
-	if old, had := was["status"].(map[string]any); had {
-		for member := range old {
-			if _, kept := status[member]; !kept {
-				status[member] = nil // a merge patch removes what is null
-			}
+	for member := range old {
+		if _, kept := status[member]; !kept {
+			status[member] = nil // a merge patch removes what is null
 		}
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": before.GetUID(), "resourceVersion": before.GetResourceVersion()},
 		"status":   status,
 	})
+}
+
+// statusOf is the status of an object by its members. The rest of the object, mostly its template, is several times as large,
+// and is not looked at.
+func statusOf(object client.Object) (map[string]any, error) {
+	status := reflect.Indirect(reflect.ValueOf(object)).FieldByName("Status")
+	if !status.IsValid() {
+		return nil, fmt.Errorf("%T has no status", object)
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(status.Addr().Interface())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
@@ -33,5 +34,12 @@ func TestAStatusIsSentWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnObjectWithoutAStatusIsRefused(t *testing.T) {
+	const want = "*v1.ConfigMap has no status\n*v1.ConfigMap has no status"
+	if _, err := statusPatch(&corev1.ConfigMap{}, &corev1.ConfigMap{}); err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %q", err, want)
 	}
 }

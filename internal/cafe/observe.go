@@ -18,6 +18,7 @@ import (
 	"slipway.dev/slipway/internal/cafe/plan"
 	"slipway.dev/slipway/internal/cafe/podset"
 	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -84,6 +85,11 @@ func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set cl
 	shown.Differs = o.kind.Differs(set, d)
 	u.Sets = append(u.Sets, shown)
 	u.Unschedulable = append(u.Unschedulable, podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)...)
+	for _, p := range pods {
+		if pod.IsActive(p) {
+			u.Pods++
+		}
+	}
 	o.sets[shown.Name] = set
 	return nil
 }
@@ -120,7 +126,7 @@ func (o observed) open(a plan.Ask, given map[string]bool) client.Object {
 		return given[name] || o.sets[name] != nil || o.world.Taken[name]
 	}))
 	set.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(d, cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind))})
-	labels := map[string]string{cafev1alpha1.LabelUnit: a.Unit}
+	labels := map[string]string{}
 	for key, value := range d.Spec.Template.Labels {
 		labels[key] = value
 	}

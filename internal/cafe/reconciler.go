@@ -85,6 +85,6 @@ func (r *Reconciler) pass(ctx context.Context, d *cafev1alpha1.CafeDeployment, m
 	next := r.Plan(seen.world, now)
 	outcomes := r.apply.Steps(ctx, d.UID, append(next.Steps, seen.steps(next)...))
 	learnErr := memory.Learn(ctx, r.reader, r.Writes, d, outcomes, nil)
-	reportErr := r.report(ctx, d, next, outcomes, now)
-	return report.Result(outcomes, learnErr, reportErr, next.LookAgain)
+	wait, reportErr := r.report(ctx, d, memory, next, outcomes, now)
+	return report.Result(outcomes, learnErr, reportErr, next.LookAgain, wait)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -97,6 +97,63 @@ func TestAGroupWaitsForAPersonAndBeginsUponOneConfirmation(t *testing.T) {
 	}
 }
 
+// TestADeploymentThatIsOlderThanEveryDefaultWorks: what the schema would have filled in is read as if it were there.
+func TestADeploymentThatIsOlderThanEveryDefaultWorks(t *testing.T) {
+	d := deployment("", 0, "A", "B")
+	d.Spec.Replicas, d.Spec.Strategy, d.Spec.Topology.UnitType = nil, cafev1alpha1.CafeDeploymentStrategy{}, ""
+	w := newWorld(t, d)
+	w.settle()
+	sets := w.sets()
+	if len(sets) != 1 {
+		t.Fatalf("there are %d pod sets, want one for one pod", len(sets))
+	}
+	set, is := sets[0].(*cafev1alpha1.InPlaceSet)
+	if !is || set.Name != "web-a" || *set.Spec.Replicas != 1 || set.Spec.DeployUnit != "A" {
+		t.Errorf("got %T %s with %+v", sets[0], sets[0].GetName(), set)
+	}
+	if got := w.deployment().Status.Phase; got != cafev1alpha1.StablePhase {
+		t.Errorf("phase %s", got)
+	}
+}
+
+// TestAPodSetBelongsToItsDeployment: what is written on each pod set, so that people and programs find it.
+func TestAPodSetBelongsToItsDeployment(t *testing.T) {
+	for kind, name := range map[cafev1alpha1.PodSetType]string{cafev1alpha1.CloneSetPodSetType: "web-cell-a", cafev1alpha1.ReplicaSetPodSetType: "web-cell-a-r1"} {
+		w := newWorld(t, deployment(kind, 2, "Cell_A"))
+		w.settle()
+		sets := w.sets()
+		if len(sets) != 1 {
+			t.Fatalf("%s: there are %d pod sets", kind, len(sets))
+		}
+		set := sets[0]
+		if got := w.plain(set.GetName()); got != name {
+			t.Errorf("%s: it is called %s, want %s", kind, got, name)
+		}
+		if !metav1.IsControlledBy(set, w.deployment()) {
+			t.Errorf("%s: it is controlled by %v", kind, set.GetOwnerReferences())
+		}
+		want := map[string]string{"app": "web", cafev1alpha1.LabelUnit: "Cell_A", cafev1alpha1.LabelCafeDeployment: "web"}
+		versioned := kind == cafev1alpha1.ReplicaSetPodSetType
+		if versioned {
+			want[cafev1alpha1.LabelRevision] = strings.TrimPrefix(set.GetName(), "web-cell-a-")
+		}
+		if diff := cmp.Diff(want, set.GetLabels()); diff != "" {
+			t.Errorf("%s: labels (-want +got):\n%s", kind, diff)
+		}
+		pods := templateOf(set).Labels
+		delete(want, cafev1alpha1.LabelCafeDeployment)
+		if diff := cmp.Diff(want, pods); diff != "" {
+			t.Errorf("%s: labels of pods (-want +got):\n%s", kind, diff)
+		}
+		if got := set.GetAnnotations()[cafev1alpha1.AnnotationRevision]; got != w.deployment().Status.UpdateRevision {
+			t.Errorf("%s: its template is of revision %q", kind, got)
+		}
+		if got := set.GetAnnotations()[cafev1alpha1.AnnotationUnitReplicas]; versioned && got != "2" {
+			t.Errorf("%s: the unit is told to have %q pods", kind, got)
+		}
+	}
+}
+
 // A manager that dies anywhere leaves nothing that the next one does not understand.
 func TestACrashAtAnyWriteChangesNothingAboutTheEnd(t *testing.T) {
 	final := func(crashAt int) (picture string, writes int) {
@@ -140,11 +197,9 @@ func TestACrashAtAnyWriteChangesNothingAboutTheEnd(t *testing.T) {
 	}
 }
 
-func TestAPodWithoutANodeMovesItsQuota(t *testing.T) {
-	d := deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B")
-	d.Spec.Topology.AutoReschedule.Enable = true
-	w := newWorld(t, d)
-	w.settle()
+// lost is a pod of A's CloneSet that has found no node until now.
+func (w *world) lost() *corev1.Pod {
+	w.t.Helper()
 	set := w.sets()[0]
 	lost := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -155,9 +210,18 @@ func TestAPodWithoutANodeMovesItsQuota(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(w.clock.Now()),
 		}}},
 	}
-	if err := w.client.Create(t.Context(), lost); err != nil {
-		t.Fatal(err)
+	if err := w.client.Create(w.t.Context(), lost); err != nil {
+		w.t.Fatal(err)
 	}
+	return lost
+}
+
+func TestAPodWithoutANodeMovesItsQuota(t *testing.T) {
+	d := deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B")
+	d.Spec.Topology.AutoReschedule.Enable = true
+	w := newWorld(t, d)
+	w.settle()
+	lost := w.lost()
 	result, err := w.look()
 	if err != nil || result.RequeueAfter != 10*time.Second {
 		t.Errorf("before its time: %v, %v", result, err)
@@ -180,72 +244,12 @@ func TestAPodWithoutANodeMovesItsQuota(t *testing.T) {
 	if got := w.settle(); len(got) > 0 {
 		t.Errorf("there was nothing else to do: %v", got)
 	}
+	moves := "Normal Rescheduled unit A gives the quota of 1 pod up to unit B: the pod has found no node for 10s"
+	if told := w.told(); !slices.Contains(told, moves) {
+		t.Errorf("events are %q, want %q among them", told, moves)
+	}
 	if units := w.deployment().Status.Units; units[0].RescheduledOut != 1 || units[1].RescheduledIn != 1 || units[0].ShortUntil == nil {
 		t.Errorf("the status tells %+v", units)
-	}
-}
-
-func TestConditionsSayWhatIsWaitedFor(t *testing.T) {
-	type want struct{ kind, status, reason, message string }
-	for sentence, c := range map[string]struct {
-		edit func(*cafev1alpha1.CafeDeployment)
-		fail func(string, client.Object) error
-		want []want
-	}{
-		"the spec is reached": {nil, nil, []want{
-			{"Ready", "True", "SpecReached", "4 pods available, 4 of them updated"},
-			{"TopologyValid", "True", "SplitAddsUp", "A 2, B 2"}, {"Progressing", "False", "Complete", ""}, {"Available", "True", "", ""},
-		}},
-		"an impossible split": {
-			func(d *cafev1alpha1.CafeDeployment) {
-				d.Spec.Topology.UnitReplicas = cafev1alpha1.UnitReplicas{"A": intstr.FromInt32(5)}
-			}, nil, []want{
-				{"TopologyValid", "False", "InvalidSplit", "unitReplicas ask for 5 pods (A 5), and replicas is 4"},
-				{"Stalled", "True", "InvalidSplit", ""}, {"Ready", "False", "InvalidSplit", ""},
-			},
-		},
-		"a selector that does not match": {
-			func(d *cafev1alpha1.CafeDeployment) { d.Spec.Template.Labels = map[string]string{"app": "other"} }, nil,
-			[]want{{"Stalled", "True", "InvalidSpec", "spec.selector app=web does not match the labels of spec.template"}},
-		},
-		"a pause": {
-			func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = true; image("v2")(d) }, nil,
-			[]want{{"Progressing", "False", "Paused", "strategy.pause: nothing new begins"}, {"Ready", "False", "Paused", ""}},
-		},
-		"a refused write": {
-			image("v2"), func(verb string, o client.Object) error {
-				if verb == "patch" && o.GetName() == "web-a" {
-					return errors.New("denied by policy")
-				}
-				return nil
-			},
-			[]want{{"Progressing", "True", "WriteFailed", "patching pod set web-a: denied by policy"}},
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			w := newWorld(t, deployment(cafev1alpha1.CloneSetPodSetType, 4, "A", "B"))
-			w.settle()
-			if c.fail != nil {
-				w.fail = c.fail
-			}
-			if c.edit != nil {
-				w.edit(c.edit)
-			}
-			for range 8 {
-				_, _ = w.look() // what fails is told by the conditions
-				w.play()
-			}
-			got := map[string]cafev1alpha1.Condition{}
-			for _, condition := range w.deployment().Status.Conditions {
-				got[string(condition.Type)] = condition
-			}
-			for _, want := range c.want {
-				is := got[want.kind]
-				if string(is.Status) != want.status || want.reason != "" && is.Reason != want.reason || !strings.Contains(is.Message, want.message) {
-					t.Errorf("%s is %s, %s: %q; want %v", want.kind, is.Status, is.Reason, is.Message, want)
-				}
-			}
-		})
 	}
 }
 
@@ -269,4 +273,21 @@ func TestARefusedViewIsLookedAtAgainAndIsNoError(t *testing.T) {
 		}
 	}
 	t.Error("no pass was refused")
+}
+
+// TestANameThatIsTakenIsPassedOver: who has the name of a pod set keeps it, and the unit gets its pods all the same.
+func TestANameThatIsTakenIsPassedOver(t *testing.T) {
+	theirs := &cafev1alpha1.InPlaceSet{ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: "web-a", UID: "theirs"}}
+	w := newWorld(t, deployment(cafev1alpha1.InPlaceSetPodSetType, 2, "A", "B"), theirs)
+	for range 4 { // the server says that the name is taken
+		_, _ = w.look()
+	}
+	w.settle()
+	names := map[string]bool{}
+	for _, set := range w.sets() {
+		names[set.GetName()] = metav1.IsControlledBy(set, w.deployment())
+	}
+	if diff := cmp.Diff(map[string]bool{"web-a": false, "web-a-0b933d81": true, "web-b": true}, names); diff != "" {
+		t.Errorf("pod sets, and whether they are ours (-want +got):\n%s", diff)
+	}
 }

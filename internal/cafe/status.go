@@ -15,6 +15,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/cafe/plan"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/step"
 )
@@ -30,27 +31,52 @@ var conditions = report.Kind[cafev1alpha1.Condition, cafev1alpha1.ConditionType]
 type conditionWriter = report.Conditions[cafev1alpha1.Condition, cafev1alpha1.ConditionType]
 
 // report writes the status when anything in it has changed, and then tells people by events what was decided and done. A
-// pass that has written the deployment's own annotations leaves the status to the next one, which sees them.
-func (r *Reconciler) report(ctx context.Context, d *cafev1alpha1.CafeDeployment, next plan.Plan, outcomes []apply.Outcome, now time.Time) error {
+// pass that has written the deployment's own annotations leaves the status to the next one, which sees them. What only
+// counts pods may have to wait, and then the pass says how long.
+func (r *Reconciler) report(ctx context.Context, d *cafev1alpha1.CafeDeployment, m *owned.Memory, next plan.Plan, outcomes []apply.Outcome, now time.Time) (wait time.Duration, err error) {
 	defer apply.Tell(r.Events, d, outcomes, nil)
 	if next.Annotates && apply.Errors(outcomes) == nil {
-		return nil
+		return 0, nil
 	}
 	status := next.Status
 	status.Conditions = conditionsOf(d, next, outcomes, now)
 	if equality.Semantic.DeepEqual(d.Status, status) {
-		return nil
+		return 0, nil
+	}
+	if wait := m.CountsIn(now); wait > 0 && len(next.News) == 0 && onlyCounts(&d.Status, &status) {
+		return wait, nil
 	}
 	after := d.DeepCopy()
 	after.Status = status
+	began := r.Clock.Now()
 	if err := r.apply.Status(ctx, d, after); err != nil {
-		return err
+		return 0, err
 	}
+	m.Reported(began, r.Clock.Now())
 	for _, n := range next.News {
 		r.Events.Eventf(d, nil, corev1.EventTypeNormal, n.Reason, "Plan", "%s", apply.Cut(n.Note, apply.NoteLimit))
 	}
 	conditions.TellTrouble(r.Events, d, d.Status.Conditions, status.Conditions, cafev1alpha1.ConditionStalled)
-	return nil
+	return 0, nil
+}
+
+// onlyCounts tells whether a status differs from the one before in nothing but numbers of pods, and in what conditions say
+// while they are as they were. Nothing is decided from these.
+func onlyCounts(before, after *cafev1alpha1.CafeDeploymentStatus) bool {
+	if len(before.Units) != len(after.Units) {
+		return false
+	}
+	same := *after
+	same.Replicas, same.ReadyReplicas, same.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
+	same.UpdatedReplicas, same.UpdatedAvailableReplicas = before.UpdatedReplicas, before.UpdatedAvailableReplicas
+	same.Units = slices.Clone(after.Units)
+	for i := range same.Units {
+		u, was := &same.Units[i], &before.Units[i]
+		u.Replicas, u.Ready, u.Available, u.Partition = was.Replicas, was.Ready, was.Available, was.Partition
+		u.Updated, u.UpdatedAvailable = was.Updated, was.UpdatedAvailable
+	}
+	same.Conditions = conditions.Unsaid(before.Conditions, after.Conditions)
+	return equality.Semantic.DeepEqual(*before, same)
 }
 
 // conditionsOf are the conditions of the status. Conditions of other writers stay as they are.
@@ -70,6 +96,9 @@ func conditionsOf(d *cafev1alpha1.CafeDeployment, next plan.Plan, outcomes []app
 	}
 	failures := report.Failures(outcomes, func(step.Step) bool { return true })
 	waits := strings.Join(slices.Concat(failures, next.Full, next.Waits), "; ")
+	if waits == "" && len(next.Lacks) > 0 { // no group waits for them: they were lost
+		waits = report.Shortened(next.Lacks, "; ")
+	}
 	progressing(w, next, failures, waits)
 	if next.Confirm != "" {
 		w.Set(cafev1alpha1.ConditionWaitingForConfirm, true, "GroupDone", next.Confirm)

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +23,13 @@ import (
 type edit struct {
 	*getSets
 	dryRun bool
+	// first is the object as it was first read, and refusal why it could not be written then.
+	first   *unstructured.Unstructured
+	refusal error
 }
+
+// attempts is how often a change is tried that a controller's writes of the status come before.
+const attempts = 10
 
 // newEdit makes such a command. Without a kind in front, a name is that of the only kind, or of a CafeDeployment.
 func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.Command, kinds []shownKind, run func(context.Context, *edit) error) *cobra.Command {
@@ -47,7 +54,7 @@ func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.C
 		if err := e.connect(); err != nil {
 			return err
 		}
-		return e.refused(run(cmd.Context(), e))
+		return e.refused(e.try(cmd.Context(), run))
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "have the API server check everything, and change nothing")
 	return cmd
@@ -80,6 +87,17 @@ func target(kinds []shownKind, args []string) (shownKind, string, error) {
 	return shownKind{}, "", fmt.Errorf("%q is no kind that this command knows, only: %s", kind, strings.Join(known, ", "))
 }
 
+// try makes the change. A person decides on what an object is meant to be, which a controller's status is no part of: so what
+// it writes meanwhile is no reason to ask the person again. Read finds out whether there is another one.
+func (e *edit) try(ctx context.Context, run func(context.Context, *edit) error) error {
+	for range attempts {
+		if e.refusal = run(ctx, e); !apierrors.IsConflict(e.refusal) {
+			break
+		}
+	}
+	return e.refusal
+}
+
 // refused explains why the object could not be read or changed.
 func (e *edit) refused(err error) error {
 	switch {
@@ -97,6 +115,11 @@ func (e *edit) read(ctx context.Context) (*unstructured.Unstructured, error) {
 	o.SetGroupVersionKind(e.kind.GroupVersionKind())
 	if err := e.client.Get(ctx, e.key(), o); err != nil {
 		return nil, err
+	}
+	if e.first == nil {
+		e.first = o
+	} else if o.GetUID() != e.first.GetUID() || o.GetGeneration() != e.first.GetGeneration() || !maps.Equal(o.GetAnnotations(), e.first.GetAnnotations()) {
+		return nil, e.refusal
 	}
 	if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == cafev1alpha1.CafeDeploymentKind {
 		return nil, fmt.Errorf("%s %s is kept by CafeDeployment %s, which would write over the change: name the CafeDeployment", e.kind.Name(), e.key(), owner.Name)

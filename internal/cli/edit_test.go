@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
@@ -294,5 +296,60 @@ func TestACafeDeploymentIsShownAndSettles(t *testing.T) {
 		"00:03:00 cell-abc is new: Available, revision 3\n"
 	if diff := cmp.Diff(want, r.out.String()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoWritesMeanwhile(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		meanwhile func(*cafev1alpha1.CafeDeployment)
+		// always: it is written after each look, and not only after the first.
+		always bool
+		want   string
+	}{
+		"a controller that writes the status is in nobody's way": {
+			meanwhile: func(d *cafev1alpha1.CafeDeployment) { d.Status.ReadyReplicas++ },
+		},
+		"but not without an end": {
+			meanwhile: func(d *cafev1alpha1.CafeDeployment) { d.Status.ReadyReplicas++ }, always: true, want: "has just been changed by somebody else",
+		},
+		"what was decided on another spec is not written": {
+			meanwhile: func(d *cafev1alpha1.CafeDeployment) { d.Generation, d.Status.ObservedGeneration = 4, 4 }, want: "has just been changed by somebody else",
+		},
+		"an answer is not given to the next question": {
+			meanwhile: annotated("false", "web-3/2"), want: "has just been changed by somebody else",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := cafe(annotated("false", "web-3/1"))
+			r := newRun(t, d)
+			looks := 0
+			r.client = interceptor.NewClient(r.client, interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+					if err := c.Get(ctx, key, o, options...); err != nil {
+						return err
+					}
+					if looks++; looks > 1 && !test.always {
+						return nil
+					}
+					now := &cafev1alpha1.CafeDeployment{}
+					if err := c.Get(ctx, key, now); err != nil {
+						return err
+					}
+					test.meanwhile(now)
+					return c.Update(ctx, now)
+				},
+			})
+			err := r.execute(t.Context(), t, "confirm", "web")
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("error %v, want %q in it", err, test.want)
+			}
+			now := &cafev1alpha1.CafeDeployment{}
+			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(d), now); err != nil {
+				t.Fatal(err)
+			}
+			if got := now.Annotations[cafev1alpha1.AnnotationUpgradeConfirmed]; got != map[bool]string{true: "true", false: "false"}[test.want == ""] {
+				t.Errorf("the answer is %q", got)
+			}
+		})
 	}
 }

@@ -5,7 +5,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -78,7 +77,7 @@ func lintFiles(env Environment, files []string, size *int) error {
 }
 
 func lintFile(env Environment, file string, size *int) ([]lint.Checked, error) {
-	var in io.Reader = env.Streams.In
+	in := env.Streams.In
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

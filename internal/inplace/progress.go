@@ -16,10 +16,16 @@ type Progress struct {
 	// Finished: the pod runs what its labels say, as far as the node has reported. A pod that was never
 	// updated in place is finished.
 	Finished bool
-	// Holding: a grace period stands between the drain and the change; GraceLeft of it remains, 0 when
+	// Holding: a grace period stands between the drain and the change; at least GraceLeft of it remains, 0 when
 	// it is over.
 	Holding   bool
 	GraceLeft time.Duration
+	// Serving: the pod is reported ready although it was drained for its grace period. It is to be taken out of service
+	// again in DrainIn, 0 for now.
+	Serving bool
+	DrainIn time.Duration
+	// GraceCut: the grace period is over although the pod was never out of service for so long.
+	GraceCut bool
 	// NextBatch: containers are left for a later batch, and it may begin.
 	NextBatch bool
 	// Infeasible says why the node will never bring the update to its end: it lacks the resources that the
@@ -46,8 +52,7 @@ func (r Reading) Progress(p *corev1.Pod, now time.Time) (Progress, error) {
 		waiting := unrecordedRestart(p)
 		return Progress{Finished: waiting == "", Waiting: waiting}, nil
 	case held != nil:
-		left := record.UpdateTimestamp.Add(time.Duration(held.GraceSeconds) * time.Second).Sub(now)
-		return Progress{Holding: true, GraceLeft: max(left, 0), Waiting: "the grace period before the containers change"}, nil
+		return record.inGrace(p, held, now), nil
 	}
 	if waiting := record.waits(p); waiting != "" {
 		return Progress{Waiting: waiting, Infeasible: record.infeasible(p)}, nil

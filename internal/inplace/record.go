@@ -20,7 +20,7 @@ import (
 type Record struct {
 	// Revision is the name of the target ControllerRevision.
 	Revision string `json:"revision"`
-	// UpdateTimestamp is when the update began; a grace period runs from it.
+	// UpdateTimestamp is when the update began; a grace period does not begin before.
 	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
 	// LastContainerStatuses is the baseline of each container whose image changes.
 	LastContainerStatuses map[string]Baseline `json:"lastContainerStatuses"`
@@ -85,7 +85,8 @@ type Held struct {
 	// that are in ContainerRefMetadata.
 	MetaDataPatch         []byte `json:"metaDataPatch,omitempty"`
 	UpdateEnvFromMetadata bool   `json:"updateEnvFromMetadata,omitempty"`
-	// GraceSeconds is how long the update is held back, counted from the record's UpdateTimestamp.
+	// GraceSeconds is how long the update is held back, counted from the record's UpdateTimestamp, or from the moment at
+	// which the pod left service for good when that was later.
 	GraceSeconds int64 `json:"graceSeconds,omitempty"`
 }
 

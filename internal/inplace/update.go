@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -72,7 +71,7 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 			return step.UpdateInPlace{}, err
 		}
 		update.Grace = grace
-		record.UpdateTimestamp = metav1.NewTime(now.UTC().Add(time.Second - 1).Truncate(time.Second)) // rounded up: the grace begins there and must not be shorter
+		record.UpdateTimestamp = metav1.NewTime(wholeSecond(now)) // the grace begins there
 	} else {
 		bring(&update, &record, p, d, now)
 		drop(&update.Patch, p, kruisev1alpha1.AnnotationInPlaceGrace)
@@ -124,7 +123,7 @@ func goOn(p *corev1.Pod, record Record, d Difference, now time.Time) (step.Updat
 	record.involve(p, d)
 	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p), Resumes: true}
-	if d.Drains(p) { // nothing to write, unless somebody has opened the gate meanwhile
+	if d.Drains(p) { // nothing to write, unless the pod is back in service
 		update.Drain = OutOfService(p, now)
 	}
 	bring(&update, &record, p, d, now)
@@ -153,38 +152,6 @@ func bring(update *step.UpdateInPlace, record *Record, p *corev1.Pod, d Differen
 // Relabel is the step for two revisions that do not differ: the pod is what it shall be already.
 func Relabel(p *corev1.Pod, aim Aim) step.PatchPod {
 	return step.PatchPod{Target: step.On(p), Patch: step.Patch{Labels: aim.labels()}}
-}
-
-// InService is the condition that puts a pod back into service, or nil when the pod needs none: it has
-// no gate, or the gate is open.
-func InService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
-	if gateIs(p, corev1.ConditionTrue) {
-		return nil
-	}
-	return []corev1.PodCondition{{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
-}
-
-// drainMessage is what a kubelet says of a closed gate. Saying the same leaves it nothing to write between
-// our drain and our patch, which a write in between would turn into a conflict.
-var drainMessage = fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionFalse)
-
-// OutOfService is what takes a pod out of service, or nil when it has no gate or is out of it already. Ready follows in
-// the same write when the containers are ready, so that endpoints drop the pod without waiting for the node.
-func OutOfService(p *corev1.Pod, now time.Time) []corev1.PodCondition {
-	if gateIs(p, corev1.ConditionFalse) {
-		return nil
-	}
-	conditions := []corev1.PodCondition{{
-		Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionFalse,
-		Reason: "StartInPlaceUpdate", LastTransitionTime: metav1.NewTime(now),
-	}}
-	if ready := pod.Condition(p, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
-		conditions = append(conditions, corev1.PodCondition{
-			Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady",
-			Message: drainMessage, LastTransitionTime: metav1.NewTime(now),
-		})
-	}
-	return conditions
 }
 
 // carry takes over from the record before what the pod still waits for.
@@ -326,16 +293,4 @@ func drop(patch *step.Patch, p *corev1.Pod, key string) {
 	if _, has := p.Annotations[key]; has {
 		patch.Annotations = overlay(patch.Annotations, map[string]*string{key: nil})
 	}
-}
-
-// GateOpen tells whether the pod has the readiness gate and it is open: the pod serves, whatever else is
-// going on with it.
-func GateOpen(p *corev1.Pod) bool {
-	return pod.HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady) && gateIs(p, corev1.ConditionTrue)
-}
-
-// gateIs tells whether the gate has that value already, or there is no gate to give it to.
-func gateIs(p *corev1.Pod, status corev1.ConditionStatus) bool {
-	gate := pod.Condition(p, kruisev1alpha1.ConditionInPlaceUpdateReady)
-	return !pod.HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady) || gate != nil && gate.Status == status
 }

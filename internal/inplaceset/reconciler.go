@@ -93,6 +93,6 @@ func (r *Reconciler) pass(ctx context.Context, set *cafev1alpha1.InPlaceSet, mem
 	next := r.Plan(world, now)
 	outcomes := r.apply.Steps(ctx, set.UID, next.Steps)
 	learnErr := memory.Learn(ctx, r.reader, r.Writes, set, outcomes, nil)
-	reportErr := r.report(ctx, world, next, outcomes, now)
-	return report.Result(outcomes, learnErr, reportErr, next.LookAgain)
+	wait, reportErr := r.report(ctx, world, memory, next, outcomes, now)
+	return report.Result(outcomes, learnErr, reportErr, next.LookAgain, wait)
 }

@@ -5,10 +5,14 @@ package inplaceset_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -211,6 +215,38 @@ func TestPodsStayInTheirUnit(t *testing.T) {
 	}
 }
 
+// TestCountsAreToldOnceASecond: pods come and go faster than a status should be written. What turns a condition is told at once.
+func TestCountsAreToldOnceASecond(t *testing.T) {
+	r := enter(t, inCell(3))
+	r.settle()
+	for _, moment := range []struct {
+		says            string
+		ready           []corev1.ConditionStatus // of each pod
+		passes          time.Duration
+		told, available int32
+		wait            time.Duration
+	}{
+		{"the first pod that is down turns a condition", []corev1.ConditionStatus{"False", "True", "True"}, 0, 2, 2, 0},
+		{"the next one is only counted", []corev1.ConditionStatus{"False", "False", "True"}, 0, 2, 1, time.Second},
+		{"and still is, a moment later", []corev1.ConditionStatus{"False", "False", "True"}, 700 * time.Millisecond, 2, 1, 300 * time.Millisecond},
+		{"it is told in the end", []corev1.ConditionStatus{"False", "False", "True"}, 300 * time.Millisecond, 1, 1, 0},
+		{"that all are back turns the condition again", []corev1.ConditionStatus{"True", "True", "True"}, 0, 3, 3, 0},
+	} {
+		r.clock.SetTime(r.clock.Now().Add(moment.passes))
+		for i, p := range r.pods() {
+			r.must(r.server.Modify("node", api.Pods, client.ObjectKeyFromObject(p), api.Status, func(o client.Object) { r.run(o.(*corev1.Pod), moment.ready[i]) }))
+		}
+		result, err := r.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.set().Status.AvailableReplicas; got != moment.told || result.RequeueAfter != moment.wait {
+			t.Errorf("%s: %d available are told of %d, and it looks again in %s; want %d and %s",
+				moment.says, got, moment.available, result.RequeueAfter, moment.told, moment.wait)
+		}
+	}
+}
+
 func TestASettledSetCausesNoWrite(t *testing.T) {
 	r := enter(t, inCell(2).Traffic("lb"))
 	r.settle()
@@ -218,5 +254,62 @@ func TestASettledSetCausesNoWrite(t *testing.T) {
 	before := len(r.server.Log())
 	if err := r.pass(); err != nil || len(r.server.Log()) != before {
 		t.Errorf("error %v, %d writes", err, len(r.server.Log())-before)
+	}
+}
+
+// TestTheStatusCountsWhatIsObserved: each counter has a number of its own, so that none can be taken for another.
+func TestTheStatusCountsWhatIsObserved(t *testing.T) {
+	r := enter(t, inCell(6))
+	r.settle()
+	first := r.set().Status.CurrentRevision
+	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
+	r.edit(func(s *cafev1alpha1.InPlaceSet) {
+		image(v2)(s)
+		s.Spec.MinReadySeconds, s.Spec.Strategy.Partition = 60, ptr.To(intstr.FromInt32(3))
+	})
+	for range 3 { // one after the other is updated, and the last one is not available yet
+		r.clock.SetTime(r.clock.Now().Add(time.Minute))
+		r.settle()
+	}
+	var down *corev1.Pod
+	for _, p := range r.pods() {
+		since := conditionOf(p, corev1.PodReady).LastTransitionTime
+		if p.Spec.Containers[0].Image == v2 && (down == nil || since.Before(&conditionOf(down, corev1.PodReady).LastTransitionTime)) {
+			down = p
+		}
+	}
+	r.must(r.server.Modify("node", api.Pods, client.ObjectKeyFromObject(down), api.Status, func(o client.Object) { r.run(o.(*corev1.Pod), corev1.ConditionFalse) }))
+	r.clock.SetTime(r.clock.Now().Add(2 * time.Second))
+	if err := r.pass(); err != nil {
+		t.Fatal(err)
+	}
+	got := r.set().Status
+	want := cafev1alpha1.InPlaceSetStatus{
+		ObservedGeneration: 2, Replicas: 6, ReadyReplicas: 5, AvailableReplicas: 4, UpdatedReplicas: 3, UpdatedReadyReplicas: 2, UpdatedAvailableReplicas: 1,
+		CurrentRevision: first, UpdateRevision: got.UpdateRevision, LabelSelector: "app=web",
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(want, "Conditions")); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if got.UpdateRevision == first || got.UpdateRevision == "" {
+		t.Errorf("the update revision is %q, and the current one %q", got.UpdateRevision, first)
+	}
+	r.edit(func(s *cafev1alpha1.InPlaceSet) { s.Spec.MinReadySeconds, s.Spec.Strategy.Partition = 0, nil })
+	r.settle()
+	if end := r.set().Status; end.CurrentRevision != got.UpdateRevision || end.UpdatedReplicas != 6 {
+		t.Errorf("at the end the current revision is %q of %q, with %d pods updated", end.CurrentRevision, got.UpdateRevision, end.UpdatedReplicas)
+	}
+}
+
+// TestANameOfARevisionThatIsTakenIsCounted: the next one is called otherwise.
+func TestANameOfARevisionThatIsTakenIsCounted(t *testing.T) {
+	r := enter(t, inCell(1))
+	r.settle()
+	name := r.set().Status.UpdateRevision
+	other := enter(t, inCell(1))
+	other.must(other.server.Create("user", &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name}, Revision: 1}))
+	other.settle()
+	if s := other.set().Status; s.UpdateRevision == name || ptr.Deref(s.CollisionCount, 0) != 1 || s.AvailableReplicas != 1 {
+		t.Errorf("the revision is %s (taken: %s), the count %d, with %d pods", s.UpdateRevision, name, ptr.Deref(s.CollisionCount, 0), s.AvailableReplicas)
 	}
 }

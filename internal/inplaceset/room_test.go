@@ -80,13 +80,17 @@ func (r *room) settle() {
 
 // pass is one look of the manager at everything that has been written. Its error is what was refused.
 func (r *room) pass() error {
+	_, err := r.look()
+	return err
+}
+
+func (r *room) look() (ctrl.Result, error) {
 	for _, kind := range api.Kinds() {
 		for _, some := r.cache.Deliver(kind); some; _, some = r.cache.Deliver(kind) {
 			continue
 		}
 	}
-	_, err := r.reconciler.Reconcile(r.Context(), ctrl.Request{NamespacedName: web})
-	return err
+	return r.reconciler.Reconcile(r.Context(), ctrl.Request{NamespacedName: web})
 }
 
 // nodes run every pod, and let go those that are to be deleted.

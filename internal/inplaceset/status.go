@@ -13,23 +13,41 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/inplaceset/plan"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/report"
 )
 
-// report writes the status when anything in it has changed, and then tells people by events what was done.
-func (r *Reconciler) report(ctx context.Context, world plan.World, next plan.Plan, outcomes []apply.Outcome, now time.Time) error {
+// report writes the status when anything in it has changed, and then tells people by events what was done. What only
+// counts pods may have to wait, and then it says how long.
+func (r *Reconciler) report(ctx context.Context, world plan.World, m *owned.Memory, next plan.Plan, outcomes []apply.Outcome, now time.Time) (wait time.Duration, err error) {
 	defer apply.Tell(r.Events, world.Set, outcomes, nil)
 	status := statusOf(world, next, outcomes, now)
 	if equality.Semantic.DeepEqual(world.Set.Status, status) {
-		return nil
+		return 0, nil
+	}
+	if wait := m.CountsIn(now); wait > 0 && onlyCounts(&world.Set.Status, &status) {
+		return wait, nil
 	}
 	after := world.Set.DeepCopy()
 	after.Status = status
+	began := r.Clock.Now()
 	if err := r.apply.Status(ctx, world.Set, after); err != nil {
-		return err
+		return 0, err
 	}
+	m.Reported(began, r.Clock.Now())
 	conditions.TellTrouble(r.Events, world.Set, world.Set.Status.Conditions, status.Conditions, cafev1alpha1.ConditionStalled)
-	return nil
+	return 0, nil
+}
+
+// onlyCounts tells whether a status differs from the one before in nothing but numbers of pods, and in what conditions say
+// while they are as they were. When the set reaches its spec, a condition turns.
+func onlyCounts(before, after *cafev1alpha1.InPlaceSetStatus) bool {
+	same := *after
+	same.Replicas, same.ReadyReplicas, same.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
+	same.UpdatedReplicas, same.UpdatedReadyReplicas = before.UpdatedReplicas, before.UpdatedReadyReplicas
+	same.UpdatedAvailableReplicas = before.UpdatedAvailableReplicas
+	same.Conditions = conditions.Unsaid(before.Conditions, after.Conditions)
+	return equality.Semantic.DeepEqual(*before, same)
 }
 
 // statusOf is the status that the observed world has. It never depends on what was just done, except that errors are

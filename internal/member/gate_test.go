@@ -12,6 +12,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/member"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -50,7 +51,13 @@ func TestHooksThatCloseTheGate(t *testing.T) {
 			}), corev1.PodCondition{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: status})
 		}
 	}
-	shut, open := is(corev1.ConditionFalse), is(corev1.ConditionTrue)
+	stale, open := is(corev1.ConditionFalse), is(corev1.ConditionTrue) // stale: its node has not noticed
+	shut := func(p *corev1.Pod) {
+		stale(p)
+		if ready := pod.Condition(p, corev1.PodReady); ready != nil {
+			ready.Status = corev1.ConditionFalse
+		}
+	}
 	updating, preparing, leaving := in(kruisev1alpha1.LifecycleUpdating), in(kruisev1alpha1.LifecyclePreparingUpdate), in(kruisev1alpha1.LifecyclePreparingDelete)
 	update := func(s *member.Set, p *corev1.Pod) member.Verdict { return s.UpdateOf(s.Judge(p)) }
 	tend := func(s *member.Set, p *corev1.Pod) member.Verdict { return s.Tend(s.Judge(p)) }
@@ -63,6 +70,8 @@ func TestHooksThatCloseTheGate(t *testing.T) {
 		"the gate closes when an update is prepared":     {update(asking(closing), web(on, open)), "patch state=PreparingUpdate gate=False"},
 		"who came back in the middle is waited for":      {update(asking(closing), web(on, updating, shut)), held},
 		"who did not does not matter":                    {update(asking(closing), web(updating, shut)), "update drained=false controller-revision-hash=web-b state=Updating"},
+		"who is reported ready all the same is drained":  {update(asking(closing), web(updating, stale)), "update drained=true controller-revision-hash=web-b state=Updating"},
+		"while it is held, its node has the word":        {tend(asking(closing), web(on, preparing, stale)), ""},
 		"a newer revision puts nothing back":             {update(asking(closing), web(in(kruisev1alpha1.LifecycleUpdated), open)), "update drained=true controller-revision-hash=web-b state=Updating"},
 		"a change that restarts nothing asks nobody":     {update(asking(closing, annotated), web(on, open)), "update drained=false controller-revision-hash=web-b state=Updating"},
 		"a gate that was opened in between closes again": {tend(asking(closing), web(on, preparing, open)), "SetConditions gate=False"},

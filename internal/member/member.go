@@ -49,6 +49,7 @@ func (s *Set) Judge(p *corev1.Pod) Member {
 	if m.Progress.Holding {
 		// In whole seconds: the annotation counts no finer.
 		m.lookAgainIn((m.Progress.GraceLeft + time.Second - 1).Truncate(time.Second))
+		m.lookAgainIn((m.Progress.DrainIn + time.Second - 1).Truncate(time.Second))
 	}
 	return m
 }

@@ -102,6 +102,23 @@ func inGrace(began string) func(*corev1.Pod) {
 	}
 }
 
+// reported is what endpoints are told of a pod whose gate is closed: ready or not, since so many seconds before now.
+func reported(ready corev1.ConditionStatus, seconds int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{
+			{Type: kruisev1alpha1.ConditionInPlaceUpdateReady, Status: corev1.ConditionFalse},
+			{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second))},
+		}
+	}
+}
+
+// drainedAgain is a pod that was taken out of service once more so many seconds before now.
+func drainedAgain(seconds int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second))
+	}
+}
+
 func nextBatch(p *corev1.Pod) {
 	p.Annotations = map[string]string{kruisev1alpha1.AnnotationInPlaceState: `{"revision":"web-b","updateTimestamp":null,"lastContainerStatuses":null,"nextContainerImages":{"app":"` + v2 + `"}}`}
 }
@@ -130,7 +147,9 @@ func told(v member.Verdict) string {
 		words = append(words, fmt.Sprintf("delete(%d)", s.Cause))
 	case step.UpdateInPlace:
 		words = append(words, fmt.Sprintf("update drained=%t", len(s.Drain) > 0))
-		patch = s.Patch
+		if patch = s.Patch; s.CutsGrace {
+			words = append(words, "cuts its grace")
+		}
 	case step.PatchPod:
 		words = append(words, "patch")
 		patch = s.Patch
@@ -237,6 +256,12 @@ func TestTend(t *testing.T) {
 		"and no longer": {asking(hooked(all)), web(fresh), "patch state=Normal"},
 		"a pod in its grace period is left alone":                        {asking(), web(inGrace("2026-01-01T00:59:50Z")), ""},
 		"and changed when that is over":                                  {asking(), web(inGrace("2026-01-01T00:59:30Z")), "update drained=true"},
+		"a pod that came back serves, and is drained again":              {asking(), web(inGrace("2026-01-01T00:59:30Z"), reported("True", 3600)), "SetConditions"},
+		"its period begins when its node has noticed":                    {asking(), web(inGrace("2026-01-01T00:59:00Z"), reported("False", 20)), ""},
+		"or when it was drained again":                                   {asking(), web(inGrace("2026-01-01T00:59:00Z"), reported("False", 60), drainedAgain(20)), ""},
+		"and is over then":                                               {asking(), web(inGrace("2026-01-01T00:59:00Z"), reported("False", 60), drainedAgain(30)), "update drained=false"},
+		"who comes back at once is not written against at once":          {asking(), web(inGrace("2026-01-01T00:59:30Z"), reported("True", 3600), drainedAgain(10)), ""},
+		"and in the end it is changed all the same":                      {asking(), web(inGrace("2026-01-01T00:50:00Z"), reported("True", 3600), drainedAgain(200)), "update drained=true cuts its grace"},
 		"the next batch of containers is brought":                        {asking(), web(nextBatch), "update drained=true"},
 		"the node has the word while it restarts":                        {asking(), web(restarting, shut), ""},
 		"a condition that nobody can read is told":                       {asking(), web(spoiled), "refused: pod web-0: reading condition KruisePodReady of pod web-0: invalid character 'b' looking for beginning of value"},
@@ -365,6 +390,7 @@ func TestJudge(t *testing.T) {
 		"one of the update revision":                  {asking(), web(current), member.Member{Updated: true, Ready: true, Available: true}},
 		"one that is ready and not yet for long":      {asking(minute), young(20 * time.Second), member.Member{Updated: true, Ready: true, LookAgain: 40 * time.Second}},
 		"one in its grace period":                     {asking(), web(current, inGrace("2026-01-01T00:59:50Z")), member.Member{Updated: true, LookAgain: 20 * time.Second}},
+		"one that came back in it":                    {asking(), web(current, inGrace("2026-01-01T00:59:30Z"), reported("True", 3600), drainedAgain(10)), member.Member{Updated: true, LookAgain: 10 * time.Second}},
 		"one that its label chooses":                  {asking(), web(label(kruisev1alpha1.LabelSpecifiedDelete, "true")), member.Member{Ready: true, Available: true, Chosen: true}},
 		"one that the spec chooses by name":           {asking(func(s *member.Set) { s.ChosenNames = []string{"web-0"} }), web(), member.Member{Ready: true, Available: true, Chosen: true}},
 		"one that is held before its deletion serves": {asking(), web(in(kruisev1alpha1.LifecyclePreparingDelete)), member.Member{Ready: true}},

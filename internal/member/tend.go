@@ -18,6 +18,10 @@ func (s *Set) Tend(m Member) Verdict {
 	switch {
 	case m.Unreadable != nil:
 		return Verdict{Refused: refused(m.Pod, m.Unreadable.Error())}
+	case m.Progress.Serving && m.Progress.DrainIn == 0 && !m.Progress.GraceCut:
+		return Verdict{Step: step.SetConditions{
+			Because: "it is reported ready again in its grace period, which begins anew", Target: step.On(m.Pod), Conditions: inplace.OutOfService(m.Pod, s.Now),
+		}}
 	case s.returned(m.Pod) && (m.Progress.NextBatch || m.Progress.Holding && m.Progress.GraceLeft == 0):
 		return Verdict{Held: s.heldBefore("update")}
 	case m.Progress.Holding && m.Progress.GraceLeft == 0:
@@ -26,6 +30,9 @@ func (s *Set) Tend(m Member) Verdict {
 			return Verdict{Refused: refused(m.Pod, err.Error())}
 		}
 		resumed.Because = "its grace period is over"
+		if resumed.CutsGrace = m.Progress.GraceCut; resumed.CutsGrace {
+			resumed.Because = "it is reported ready again and again in its grace period, and waits for that no longer"
+		}
 		return Verdict{Step: resumed}
 	case m.Progress.NextBatch:
 		next, err := inplace.Advance(m.Pod, s.Now)
@@ -62,7 +69,7 @@ func (s *Set) settle(m Member) (v Verdict) {
 func (s *Set) gate(m Member, state kruisev1alpha1.LifecycleState) []corev1.PodCondition {
 	held := state == kruisev1alpha1.LifecyclePreparingUpdate || state == kruisev1alpha1.LifecyclePreparingDelete
 	if s.Hooks.CloseGate && held {
-		return inplace.OutOfService(m.Pod, s.Now)
+		return inplace.CloseGate(m.Pod, s.Now)
 	}
 	return s.inService(m)
 }

@@ -4,6 +4,7 @@ package owned
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,5 +42,28 @@ func TestTheTemplateOfTheSpecIsReadOnceForEachGeneration(t *testing.T) {
 	set.Generation++
 	if newer := m.Template(set, &set.Spec.Template).Template.Spec.Containers[0].Image; newer == first {
 		t.Error("a new generation was not read")
+	}
+}
+
+func TestStatusesThatOnlyCountAreWrittenNowAndThen(t *testing.T) {
+	began := builders.Epoch()
+	for sentence, c := range map[string]struct{ took, after, want time.Duration }{
+		"once a second":    {0, 0, time.Second},
+		"the wait goes by": {0, 600 * time.Millisecond, 400 * time.Millisecond},
+		"and ends":         {0, 2 * time.Second, 0},
+		"a server that answers soon changes nothing": {40 * time.Millisecond, 0, time.Second},
+		"a slow server has a rest":                   {300 * time.Millisecond, 0, 6 * time.Second},
+		"but not for ever":                           {time.Minute, 0, 10 * time.Second},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			m, ended := &Memory{}, began.Add(c.took)
+			m.Reported(began, ended)
+			if got := m.CountsIn(ended.Add(c.after)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+	if got := (&Memory{}).CountsIn(began); got != 0 {
+		t.Errorf("before the first one it waits for %s", got)
 	}
 }

@@ -36,6 +36,7 @@ func TestStateAndWaiting(t *testing.T) {
 		"it lacks a config map":                 {a().Waiting("CreateContainerConfigError"), pod.Failing, "container app: CreateContainerConfigError"},
 		"its probe fails":                       {a().NotReady(), pod.NotReady, "container app is not ready"},
 		"in-place, drained":                     {a().Updating().Annotation(kruisev1alpha1.AnnotationInPlaceGrace, "{}"), pod.Draining, "it is drained before its in-place update"},
+		"in-place, drained, and ready":          {a().Condition(kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionFalse, "", at(1)).Annotation(kruisev1alpha1.AnnotationInPlaceGrace, "{}"), pod.Draining, "it was drained before its in-place update, and is reported ready all the same"},
 		"in-place, drained long ago":            {a().Updating().Annotation(kruisev1alpha1.AnnotationInPlaceGraceLegacy, "{}"), pod.Draining, "it is drained before its in-place update"},
 		"in-place, under way":                   {a().Updating(), pod.Updating, "its in-place update is not complete"},
 		"in-place, only its state tells":        {a().Lifecycle(kruisev1alpha1.LifecycleUpdating), pod.Updating, "its in-place update is not complete"},

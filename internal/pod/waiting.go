@@ -21,6 +21,8 @@ func WaitingFor(p *corev1.Pod) string {
 		return finished(p)
 	case p.Spec.NodeName == "":
 		return notScheduled(p)
+	case inGrace(p) && isTrue(Condition(p, corev1.PodReady)) && HasGate(p, kruisev1alpha1.ConditionInPlaceUpdateReady):
+		return "it was drained before its in-place update, and is reported ready all the same"
 	case inGrace(p):
 		return "it is drained before its in-place update"
 	}

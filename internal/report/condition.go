@@ -98,6 +98,23 @@ func (c *Conditions[C, T]) Clear(of T) {
 	}
 }
 
+// Unsaid are the conditions of after with the reasons and messages of before, where a condition is what it was: they differ
+// from before only when one has begun, or has turned.
+func (k Kind[C, T]) Unsaid(before, after []C) []C {
+	same := slices.Clone(after)
+	for i := range same {
+		is := k(&same[i])
+		if known := k.Find(before, *is.Type); known != nil && *k(known).Status == *is.Status {
+			was := k(known)
+			*is.Reason, *is.Message = *was.Reason, *was.Message
+			if is.Update != nil {
+				*is.Update = *was.Update
+			}
+		}
+	}
+	return same
+}
+
 // TellTrouble records an event when a condition begins to tell of trouble, not each time that it is seen.
 func (k Kind[C, T]) TellTrouble(recorder events.EventRecorder, about runtime.Object, before, after []C, of T) {
 	was, is := k.Find(before, of), k.Find(after, of)

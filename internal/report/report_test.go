@@ -62,6 +62,25 @@ func TestAConditionChangesWhereItSaysSomethingNew(t *testing.T) {
 	}
 }
 
+func TestWhatIsOnlySaidOtherwiseIsNoOtherCondition(t *testing.T) {
+	before := []condition{{Type: "Ready", Status: "False", Reason: "Progressing", Message: "1 of 3"}}
+	for sentence, c := range map[string]struct {
+		after []condition
+		same  bool
+	}{
+		"other words":         {[]condition{{Type: "Ready", Status: "False", Reason: "WaitingForPods", Message: "2 of 3"}}, true},
+		"it has turned":       {[]condition{{Type: "Ready", Status: "True", Reason: "Progressing", Message: "1 of 3"}}, false},
+		"another one begins":  {append(before[:1:1], condition{Type: "Stalled", Status: "True"}), false},
+		"it is there no more": {nil, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if same := cmp.Equal(before, conditions.Unsaid(before, c.after)); same != c.same {
+				t.Errorf("the same: %v, want %v", same, c.same)
+			}
+		})
+	}
+}
+
 func TestTroubleIsToldWhenItBegins(t *testing.T) {
 	trouble := []condition{{Type: "Stalled", Status: "True", Reason: "Why", Message: "because"}}
 	for sentence, c := range map[string]struct {

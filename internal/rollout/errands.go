@@ -29,22 +29,23 @@ type Errands struct {
 	Client *outbound.Client
 }
 
-// answers is what is known by now, by key.
-func (e *Errands) answers(owner errand.Owner, now time.Time) (map[string]engine.Call, map[string]engine.Sample) {
-	calls, samples := map[string]engine.Call{}, map[string]engine.Sample{}
+// answers fills in what is known by now, by key.
+func (e *Errands) answers(owner errand.Owner, w *engine.World, now time.Time) {
+	w.Calls, w.Samples, w.Asked = map[string]engine.Call{}, map[string]engine.Sample{}, map[string]string{}
 	for key, r := range e.Hooks.Reports(owner) {
 		call := engine.Call{Answered: r.State == errand.Answered, Passed: r.Answer.Passed, Attempts: r.Tries, Message: r.Said}
 		if call.Answered {
 			call.Message = r.Answer.Message
 		}
-		calls[key] = call
+		w.Calls[key] = call
 	}
 	for key, r := range e.Metrics.Reports(owner) {
 		if r.State == errand.Answered {
-			samples[key] = engine.Sample{Sample: r.Answer, At: now}
+			w.Samples[key] = engine.Sample{Sample: r.Answer, At: now}
+		} else {
+			w.Asked[key] = r.Said
 		}
 	}
-	return calls, samples
 }
 
 // call has a webhook called.
@@ -87,7 +88,7 @@ func ask(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.Rollout
 		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
 	})
 	if err != nil {
-		return q, err.Error(), nil
+		return q, err.Error(), nil //nolint:nilerr // it is the answer: somebody has to look
 	}
 	if ref := q.Provider.SecretRef; ref != nil {
 		if q.Credentials, wrong, err = credentials(ctx, live, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}); err != nil || wrong != "" {

@@ -40,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.Rollout
 		seen := o.by[engine.Source].Workload
 		o.world.Source = &seen
 	}
-	o.world.Calls, o.world.Samples = r.Errands.answers(owner(trait), now)
+	r.Errands.answers(owner(trait), &o.world, now)
 	return o, nil
 }
 

@@ -170,6 +170,9 @@ type UpdateInPlace struct {
 	// Resumes marks a later part of an update that was begun earlier: after its grace period, or the next
 	// batch of containers.
 	Resumes bool
+	// CutsGrace marks what comes although the pod was not out of service for its grace period: somebody keeps reporting it
+	// ready.
+	CutsGrace bool
 }
 
 // CreateClaim creates a claim that a pod mounts. The pod is not created when one of its claims could not

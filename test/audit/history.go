@@ -59,13 +59,17 @@ func See(pod *corev1.Pod, at time.Time, gone bool) Sighting {
 
 // History is all that happened to the pods of one owner, in order.
 type History struct {
-	owner types.UID
-	seen  []Sighting
+	seen []Sighting
 }
 
 // NewHistory puts the sightings of the owner's pods in order. The owner is the UID of the
 // controller in ownerReferences.
 func NewHistory(owner types.UID, seen []Sighting) *History {
+	return HistoryOf(func(p *corev1.Pod) bool { return ownedBy(p, owner) }, seen)
+}
+
+// HistoryOf puts the sightings of certain pods in order, whoever owns them. A pod belongs to them as long as it matches.
+func HistoryOf(matches func(*corev1.Pod) bool, seen []Sighting) *History {
 	ordered := slices.Clone(seen)
 	var last uint64
 	for i := range ordered {
@@ -76,13 +80,13 @@ func NewHistory(owner types.UID, seen []Sighting) *History {
 	}
 	slices.SortStableFunc(ordered, func(a, b Sighting) int { return cmp.Compare(a.Version, b.Version) })
 
-	owned := map[string]bool{}
-	h := &History{owner: owner}
+	theirs := map[string]bool{}
+	h := &History{}
 	for _, s := range ordered {
 		if s.Pod != nil {
-			owned[s.key()] = ownedBy(s.Pod, owner)
+			theirs[s.key()] = matches(s.Pod)
 		}
-		if owned[s.key()] {
+		if theirs[s.key()] {
 			h.seen = append(h.seen, s)
 		}
 	}
@@ -109,9 +113,8 @@ type Moment struct {
 // Moments tells the history of a window, one moment per change. The first one is how the
 // window began. minReady is how long a pod must have been ready to be available.
 func (h *History) Moments(w Window, minReady time.Duration) []Moment {
-	pods := map[string]*corev1.Pod{}
 	var moments []Moment
-	count := func(s Sighting) Moment {
+	h.each(w, func(s Sighting, pods map[string]*corev1.Pod) {
 		m := Moment{At: s.At, Version: s.Version}
 		for _, pod := range pods {
 			m.Pods++
@@ -119,8 +122,14 @@ func (h *History) Moments(w Window, minReady time.Duration) []Moment {
 				m.Available++
 			}
 		}
-		return m
-	}
+		moments = append(moments, m)
+	})
+	return moments
+}
+
+// each shows the active pods as they were when the window began, and then right after each sighting in it.
+func (h *History) each(w Window, look func(Sighting, map[string]*corev1.Pod)) {
+	pods := map[string]*corev1.Pod{}
 	began := false
 	var before Sighting
 	for _, s := range h.seen {
@@ -129,22 +138,21 @@ func (h *History) Moments(w Window, minReady time.Duration) []Moment {
 		}
 		if s.Version > w.From && !began {
 			began = true
-			moments = append(moments, count(before))
+			look(before, pods)
 		}
-		if s.Gone || !active(s.Pod) {
+		if s.over() {
 			delete(pods, s.key())
 		} else {
 			pods[s.key()] = s.Pod
 		}
 		if s.Version > w.From {
-			moments = append(moments, count(s))
+			look(s, pods)
 		}
 		before = s
 	}
 	if !began {
-		moments = append(moments, count(before))
+		look(before, pods)
 	}
-	return moments
 }
 
 // At gives the owner's active pods as they were at a version, by name; 0 means at the end.
@@ -154,7 +162,7 @@ func (h *History) At(version uint64) map[string]*corev1.Pod {
 		if version != 0 && s.Version > version {
 			break
 		}
-		if s.Gone || !active(s.Pod) {
+		if s.over() {
 			delete(pods, s.Name)
 		} else {
 			pods[s.Name] = s.Pod

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
@@ -49,8 +50,8 @@ type cluster struct {
 	processes map[string]int
 }
 
-// openCluster starts a cluster with room for so many pods, or reaches the one that the flags name.
-func openCluster(ctx context.Context, o *options, repository string, pods int, out io.Writer) (_ *cluster, err error) {
+// openCluster starts a cluster with room for a round, or reaches the one that the flags name.
+func openCluster(ctx context.Context, o *options, repository string, r round, out io.Writer) (_ *cluster, err error) {
 	c := &cluster{own: o.kubeconfig == "", kubeconfig: o.kubeconfig, audit: o.auditLog, processes: map[string]int{}}
 	if c.root, err = ground.NewRoot(repository, "slipway-bench-"); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func openCluster(ctx context.Context, o *options, repository string, pods int, o
 	plane := repository // if that cluster is a local one, it is the repository's
 	if c.own {
 		plane = c.root
-		if err := up(ctx, o, c.root, pods, out); err != nil {
+		if err := up(ctx, o, c.root, r, out); err != nil {
 			return nil, err
 		}
 		c.kubeconfig = localcluster.KubeconfigPath(c.root)
@@ -86,10 +87,13 @@ func openCluster(ctx context.Context, o *options, repository string, pods int, o
 	return c, c.connect()
 }
 
-func up(ctx context.Context, o *options, root string, pods int, out io.Writer) error {
+func up(ctx context.Context, o *options, root string, r round, out io.Writer) error {
 	settings := nodes.Defaults()
 	// A tenth more: the scheduler shall not have to search for the last places.
-	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+pods*11/10/podsPerNode)
+	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+r.room*11/10/podsPerNode)
+	if every := len(settings.Zones) * len(r.cells); every > 0 { // each cell gets as many nodes
+		settings.Cells, settings.Count = r.cells, (settings.Count+every-1)/every*every
+	}
 	settings.StartDelay, settings.RestartDelay = o.nodeDelay, o.nodeDelay
 	err := localcluster.Up(ctx, localcluster.Options{
 		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), CountRequests: true, Out: out,
@@ -107,7 +111,7 @@ func (c *cluster) connect() error {
 	}
 	config.UserAgent, config.QPS = benchAgent, -1
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), cafev1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
 		return fmt.Errorf("registering API kinds: %w", err)
 	}
 	if c.api, err = client.NewWithWatch(config, client.Options{Scheme: known}); err != nil {

@@ -14,7 +14,7 @@ func TestAClusterThatDoesNotStartIsAnErrorAndLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c, err := openCluster(ctx, &options{}, t.TempDir(), 10, io.Discard); err == nil || c != nil {
+	if c, err := openCluster(ctx, &options{}, t.TempDir(), round{room: 10}, io.Discard); err == nil || c != nil {
 		t.Fatalf("opened %v, %v, want an error", c, err)
 	}
 	left, err := os.ReadDir(temporary)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 )
 
 // What --scenarios may name. A release's scenario says by its number how many pods may be unavailable, in percent.
@@ -27,6 +29,11 @@ const (
 	scenarioRest       = "rest"
 	scenarioForeign    = "foreign"
 	scenarioCrowded    = "crowded"
+
+	// Those of CafeDeployments.
+	scenarioFleetCreate  = "fleet-create"
+	scenarioFleetRelease = "fleet-release"
+	scenarioFleetRest    = "fleet-rest"
 
 	// Rows of the Deployment controller, all chosen by scenarioDeployment.
 	scenarioReplace10  = "replace-10"
@@ -44,6 +51,19 @@ const noProgram = "none"
 var scenarioNames = []string{
 	scenarioCeiling, scenarioDeployment, scenarioCreate, scenarioInPlace100, scenarioInPlace10, scenarioRecreate10,
 	scenarioScaleDown, scenarioStartup, scenarioRest, scenarioForeign, scenarioCrowded,
+}
+
+// kindCafe is the kind that is measured as a fleet.
+const kindCafe = "cafedeployment"
+
+var fleetNames = []string{scenarioCeiling, scenarioFleetCreate, scenarioFleetRelease, scenarioFleetRest}
+
+// scenariosOf are the scenarios that a kind has.
+func scenariosOf(kind string) []string {
+	if kind == kindCafe {
+		return fleetNames
+	}
+	return scenarioNames
 }
 
 // options are what the flags say.
@@ -68,6 +88,12 @@ type options struct {
 	restFor     time.Duration
 	setPods     int
 
+	fleet     int
+	units     int
+	unitPods  int
+	batchSize int
+	podSets   string
+
 	workers     int
 	ceilingPods int
 	nodeDelay   time.Duration
@@ -79,7 +105,6 @@ func defaultOptions() *options {
 		pods:        []int{500, 2000, 5000},
 		runs:        1,
 		kind:        "cloneset",
-		scenarios:   scenarioNames,
 		out:         ".local/bench.json",
 		userAgent:   "slipway-manager",
 		foreignPods: 20000,
@@ -87,6 +112,11 @@ func defaultOptions() *options {
 		restPods:    50,
 		restFor:     30 * time.Second,
 		setPods:     50,
+		fleet:       50,
+		units:       5,
+		unitPods:    20,
+		batchSize:   20,
+		podSets:     string(cafev1alpha1.InPlaceSetPodSetType),
 		workers:     16,
 		ceilingPods: 1000,
 		patience:    15 * time.Minute,
@@ -98,7 +128,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntSliceVar(&o.pods, "pods", o.pods, "how many pods are released; may be repeated")
 	flags.IntVar(&o.runs, "runs", o.runs, "how often everything is measured; the table shows the median")
 	flags.StringVar(&o.kind, "kind", o.kind, "kind of workload: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
-	flags.StringSliceVar(&o.scenarios, "scenarios", o.scenarios, "what is measured")
+	flags.StringSliceVar(&o.scenarios, "scenarios", o.scenarios,
+		"what is measured; all that the kind has when empty: "+strings.Join(scenarioNames, ", ")+"; of a cafedeployment "+strings.Join(fleetNames, ", "))
 	flags.StringVar(&o.out, "out", o.out, "file for all figures as JSON, rewritten after each round; empty: none")
 
 	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
@@ -119,6 +150,12 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.restPods, "rest-pods", o.restPods, "pods in each of these sets")
 	flags.DurationVar(&o.restFor, "rest-for", o.restFor, "how long the manager is watched at rest")
 	flags.IntVar(&o.setPods, "set-pods", o.setPods, "pods per set when the manager is started on existing pods")
+
+	flags.IntVar(&o.fleet, "fleet", o.fleet, "CafeDeployments that are created and released at once")
+	flags.IntVar(&o.units, "units", o.units, "units of each of them")
+	flags.IntVar(&o.unitPods, "unit-pods", o.unitPods, "pods in each unit")
+	flags.IntVar(&o.batchSize, "batch-size", o.batchSize, "pods in a group of a CafeDeployment; at least one for each unit")
+	flags.StringVar(&o.podSets, "pod-sets", o.podSets, fmt.Sprintf("what keeps the pods of a unit: %q", podSetTypes))
 
 	flags.IntVar(&o.workers, "workers", o.workers, "parallel requests of the plain client that finds the machine's ceiling")
 	flags.IntVar(&o.ceilingPods, "ceiling-pods", o.ceilingPods, "pods that the plain client creates, patches and deletes")
@@ -141,10 +178,14 @@ func (o *options) validate() error {
 	_, known := kinds[o.kind]
 	wrong(!known, "--kind is %q, there are: %s", o.kind, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
 	for _, name := range o.scenarios {
-		wrong(!slices.Contains(scenarioNames, name), "--scenarios names %q, there are: %s", name, strings.Join(scenarioNames, ", "))
+		there := scenariosOf(o.kind)
+		wrong(!slices.Contains(there, name), "--scenarios names %q, of a %s there are: %s", name, o.kind, strings.Join(there, ", "))
 	}
+	wrong(!slices.Contains(podSetTypes, cafev1alpha1.PodSetType(o.podSets)), "--pod-sets is %q, there are: %q", o.podSets, podSetTypes)
+	wrong(o.batchSize < o.units, "--batch-size is %d, it must be at least --units, since the first group has a pod in each unit", o.batchSize)
 	for name, n := range map[string]int{
 		"runs": o.runs, "foreign-pods": o.foreignPods, "rest-sets": o.restSets, "rest-pods": o.restPods, "set-pods": o.setPods,
+		"fleet": o.fleet, "units": o.units, "unit-pods": o.unitPods,
 		"workers": o.workers, "ceiling-pods": o.ceilingPods,
 	} {
 		wrong(n < 1, "--%s is %d, it must be at least 1", name, n)
@@ -181,5 +222,15 @@ func (o *options) absolute() error {
 func (o *options) foreignManager() bool { return o.managerPID != 0 || o.managerProgram == noProgram }
 
 func (o *options) wants(scenarios ...string) bool {
-	return slices.ContainsFunc(scenarios, func(name string) bool { return slices.Contains(o.scenarios, name) })
+	chosen := o.scenarios
+	if len(chosen) == 0 {
+		chosen = scenariosOf(o.kind)
+	}
+	return slices.ContainsFunc(scenarios, func(name string) bool { return slices.Contains(chosen, name) })
+}
+
+// fleetOf is the fleet that the flags ask for.
+func (o *options) fleetOf() fleet {
+	k := cafeDeployment{sets: cafev1alpha1.PodSetType(o.podSets), units: cells(o.units), batch: o.batchSize}
+	return fleet{kind: k, size: o.fleet, pods: o.units * o.unitPods}
 }

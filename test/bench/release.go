@@ -24,7 +24,7 @@ type change struct {
 	makes    bool
 	replicas func(pods int) int
 	way      way
-	// unavailable is empty for a change that is no release.
+	// unavailable is how many pods, or how many percent; empty for a change that is no release.
 	unavailable string
 }
 
@@ -180,7 +180,7 @@ func (b *bench) ask(ctx context.Context, k kind, key client.ObjectKey, c change,
 	before := o.DeepCopyObject().(client.Object)
 	k.scale(o, c.replicas(pods))
 	if c.unavailable != "" {
-		k.release(o, image, c.way, intstr.FromString(c.unavailable))
+		k.release(o, image, c.way, intstr.Parse(c.unavailable))
 	}
 	if err := b.cluster.api.Patch(ctx, o, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("changing %s %s: %w", k.name(), key.Name, err)
@@ -233,9 +233,14 @@ func (b *bench) awaitNoPods(ctx context.Context, app string) error {
 }
 
 func (b *bench) pods(ctx context.Context, app string) ([]corev1.Pod, error) {
-	list, err := b.cluster.core.CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{LabelSelector: labelApp + "=" + app})
+	return b.podsWhere(ctx, labelApp+"="+app)
+}
+
+// podsWhere are the pods that a selector matches; those of the ceiling are gone.
+func (b *bench) podsWhere(ctx context.Context, selector string) ([]corev1.Pod, error) {
+	list, err := b.cluster.core.CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
-		return nil, fmt.Errorf("listing the pods of %s: %w", app, err)
+		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	return list.Items, nil
 }

@@ -27,6 +27,11 @@ const (
 	keptPods      = "pods_kept"
 	loadBefore    = "load_before"
 
+	groupsEach     = "groups_of_each"
+	atOnce         = "most_pods_at_once"       // of one deployment, on their way
+	statusPerGroup = "status_writes_per_group" // of the deployment
+	podsOwnWrites  = "pod_writes_per_pod"      // those of pods alone
+
 	createRate = "creates_per_s"
 	statusRate = "status_patches_per_s"
 	imageRate  = "image_patches_per_s"

@@ -32,7 +32,9 @@ const settle = 2 * time.Second
 type round struct {
 	name string // for people and file names
 	room int    // how many pods the cluster must have room for
-	do   func(context.Context, *bench) error
+	// cells are those that the nodes are in; nil when nobody asks for any.
+	cells []string
+	do    func(context.Context, *bench) error
 }
 
 // bench measures one round of one run.
@@ -83,16 +85,20 @@ func runOnce(ctx context.Context, o *options, run int, repository string, r *rep
 	return nil
 }
 
-// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd.
+// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd; or a fleet.
 func rounds(o *options) []round {
+	if o.kind == kindCafe {
+		f := o.fleetOf()
+		return []round{{name: "fleet", room: 2 * f.size * f.pods, cells: f.kind.units, do: func(ctx context.Context, b *bench) error { return b.fleetRound(ctx) }}}
+	}
 	var list []round
-	sized := slices.ContainsFunc(o.scenarios, func(name string) bool {
-		return name != scenarioRest && name != scenarioForeign && name != scenarioCrowded
+	sized := slices.ContainsFunc(scenarioNames, func(name string) bool {
+		return name != scenarioRest && name != scenarioForeign && name != scenarioCrowded && o.wants(name)
 	})
 	for _, pods := range o.pods {
 		if sized {
 			// Pods on their way out still have their place when their successors come.
-			list = append(list, round{fmt.Sprintf("%d-pods", pods), 2 * pods, func(ctx context.Context, b *bench) error { return b.sizedRound(ctx, pods) }})
+			list = append(list, round{name: fmt.Sprintf("%d-pods", pods), room: 2 * pods, do: func(ctx context.Context, b *bench) error { return b.sizedRound(ctx, pods) }})
 		}
 	}
 	if o.wants(scenarioRest, scenarioForeign) {
@@ -100,18 +106,18 @@ func rounds(o *options) []round {
 		if o.wants(scenarioForeign) {
 			room += o.foreignPods
 		}
-		list = append(list, round{"quiet", room, func(ctx context.Context, b *bench) error { return b.quietRound(ctx) }})
+		list = append(list, round{name: "quiet", room: room, do: func(ctx context.Context, b *bench) error { return b.quietRound(ctx) }})
 	}
 	if o.wants(scenarioCrowded) {
 		pods := slices.Max(o.pods) // the most, since a crowd takes long to make
-		list = append(list, round{"crowded", 2*pods + o.foreignPods, func(ctx context.Context, b *bench) error { return b.crowdedRound(ctx, pods) }})
+		list = append(list, round{name: "crowded", room: 2*pods + o.foreignPods, do: func(ctx context.Context, b *bench) error { return b.crowdedRound(ctx, pods) }})
 	}
 	return list
 }
 
 // inCluster opens the cluster, makes a namespace, measures, and takes everything away again.
 func (b *bench) inCluster(ctx context.Context) (err error) {
-	if b.cluster, err = openCluster(ctx, b.o, b.repository, b.round.room, io.Discard); err != nil {
+	if b.cluster, err = openCluster(ctx, b.o, b.repository, b.round, io.Discard); err != nil {
 		return err
 	}
 	rows := len(b.report.Rows)

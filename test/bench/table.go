@@ -34,6 +34,8 @@ var (
 		{"writes", allWrites, 0}, {"writes/pod", writesPerPod, 2}, {"409 %", conflictShare, 2},
 		{"reads", allReads, 0}, {"node writes", nodeWrites, 0}, {"pods kept", keptPods, 0}, {"load before", loadBefore, 1},
 	}
+	fleetColumns = append(slices.Clone(releaseColumns),
+		column{"pod writes/pod", podsOwnWrites, 2}, column{"groups", groupsEach, 0}, column{"at once", atOnce, 0}, column{"status writes/group", statusPerGroup, 1})
 	ceilingColumns = []column{
 		{"creates/s", createRate, 0}, {"status patches/s", statusRate, 0}, {"image patches/s", imageRate, 0}, {"deletes/s", deleteRate, 0},
 	}
@@ -70,8 +72,9 @@ func render(out io.Writer, r *report) error {
 			scenarioCreate, scenarioInPlace100, scenarioInPlace10, scenarioRecreate10, scenarioReplace10, scenarioReplace100, scenarioScaleDown,
 		}, releaseColumns},
 		{"Releases among pods of other owners", []string{scenarioCrowdedCreate, scenarioCrowdedInPlace10, scenarioCrowdedRecreate10}, releaseColumns},
+		{"Many deployments at once", []string{scenarioFleetCreate, scenarioFleetRelease}, fleetColumns},
 		{"Start on existing pods", []string{scenarioStartup}, startColumns},
-		{"At rest", []string{scenarioRest}, restColumns},
+		{"At rest", []string{scenarioRest, scenarioFleetRest}, restColumns},
 		{"Memory for pods of other owners", []string{scenarioForeign}, foreignColumns},
 	}
 	for _, part := range parts {

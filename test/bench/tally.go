@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"slipway.dev/slipway/test/audit"
 )
@@ -54,11 +55,14 @@ type event struct {
 	UserAgent  string `json:"userAgent"`
 	ObjectRef  *struct {
 		Resource    string `json:"resource"`
+		Name        string `json:"name"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
 	ResponseStatus struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	// Received stands behind the objects, so a log that has objects does not tell it.
+	Received time.Time `json:"requestReceivedTimestamp"`
 }
 
 // tallyFile counts what an audit log says from one offset to another, in bytes. It never holds more than one line.
@@ -71,24 +75,33 @@ func tallyFile(path string, from, to int64, managerAgent string) (tally, error) 
 	return tallyLines(io.NewSectionReader(file, from, max(0, to-from)), managerAgent)
 }
 
-// tallyLines counts audit lines. A last line without its end was still being written and is left out.
+// tallyLines counts audit lines.
 func tallyLines(r io.Reader, managerAgent string) (tally, error) {
 	counts := tally{}
+	if err := eachEvent(r, func(e event) { counts.add(e, managerAgent) }); err != nil {
+		return nil, err
+	}
+	return counts, nil
+}
+
+// eachEvent reads the requests for resources from audit lines. A last line without its end was still being written and is
+// left out.
+func eachEvent(r io.Reader, do func(event)) error {
 	in := bufio.NewReaderSize(r, 1<<20)
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return counts, nil
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading the audit log: %w", err)
+			return fmt.Errorf("reading the audit log: %w", err)
 		}
 		e, err := parseEvent(line)
 		if err != nil {
-			return nil, fmt.Errorf("audit line %d: %w", number, err)
+			return fmt.Errorf("audit line %d: %w", number, err)
 		}
 		if e != nil {
-			counts.add(*e, managerAgent)
+			do(*e)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type auditLog struct {
 	pods []audit.Write
 	// writes are all writes of anything, in words, by the manager.
 	writes []managerWrite
+	// deployments are all writes of CafeDeployments, but not of their status.
+	deployments []audit.Event
 }
 
 // managerWrite is one write of the manager: to what, and what it was, such as "patch clonesets/status web".
@@ -47,8 +49,15 @@ func (l *auditLog) read() {
 	Expect(err).NotTo(HaveOccurred())
 	pods, used, err := audit.Read(bytes.NewReader(content))
 	Expect(err).NotTo(HaveOccurred())
+	events, _, err := audit.ReadEvents(bytes.NewReader(content))
+	Expect(err).NotTo(HaveOccurred())
 	l.offset += used
 	l.pods = append(l.pods, pods...)
+	for _, e := range events {
+		if e.Resource == "cafedeployments" && e.Subresource == "" && e.Accepted() {
+			l.deployments = append(l.deployments, e)
+		}
+	}
 	for line := range bytes.Lines(content[:used]) {
 		var event struct {
 			Stage     auditv1.Stage
@@ -85,14 +94,22 @@ func beginning(set client.Object) *chapter { return &chapter{set: set} }
 // server answers a request before it writes it down.
 func history(set client.Object) *audit.History {
 	GinkgoHelper()
+	return toldOf(set.GetNamespace(), func() []*corev1.Pod { return podsOf(set) }, func(seen []audit.Sighting) *audit.History {
+		return audit.NewHistory(set.GetUID(), seen)
+	})
+}
+
+// toldOf is what the log tells of pods that can be listed.
+func toldOf(namespace string, list func() []*corev1.Pod, of func([]audit.Sighting) *audit.History) *audit.History {
+	GinkgoHelper()
 	var told *audit.History
 	Eventually(func(g Gomega) {
 		live := map[string]string{}
-		for _, pod := range podsOf(set) {
+		for _, pod := range list() {
 			live[pod.Name] = pod.ResourceVersion
 		}
 		cluster.audit.read()
-		told = audit.NewHistory(set.GetUID(), audit.Sightings(in(cluster.audit.pods, set.GetNamespace())))
+		told = of(audit.Sightings(in(cluster.audit.pods, namespace)))
 		logged := map[string]string{}
 		for name, pod := range told.At(0) {
 			logged[name] = pod.ResourceVersion

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/localcluster"
@@ -70,7 +72,7 @@ func (e *environment) build(ctx context.Context) {
 	GinkgoHelper()
 	Expect(os.Mkdir(e.program(""), 0o755)).To(Succeed())
 	Expect(ground.Build(ctx, e.repository, e.program("")+"/", "./cmd/localcluster", "./cmd/slipway", "./cmd/slipway-manager",
-		"./localcluster/images/pause", "./localcluster/images/server")).To(Succeed())
+		"./localcluster/images/pause", "./localcluster/images/server", "./examples/traffic-component")).To(Succeed())
 }
 
 func (e *environment) up(ctx context.Context) {
@@ -86,6 +88,7 @@ func (e *environment) up(ctx context.Context) {
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(kruisev1alpha1.AddToScheme(scheme)).To(Succeed())
 	Expect(kruisev1beta1.AddToScheme(scheme)).To(Succeed())
+	Expect(cafev1alpha1.AddToScheme(scheme)).To(Succeed())
 	e.Client, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
@@ -117,15 +120,29 @@ func (e *environment) install(ctx context.Context) {
 	GinkgoHelper()
 	token, err := ground.Install(ctx, e.repository, e.root, e.Client)
 	Expect(err).NotTo(HaveOccurred())
+	e.manager = &manager{
+		program: e.program("slipway-manager"), kubeconfig: e.kubeconfig(managerName, token), log: filepath.Join(e.root, "manager.log"),
+	}
+	DeferCleanup(e.manager.stop)
+}
+
+// kubeconfig writes a kubeconfig for whoever has a token.
+func (e *environment) kubeconfig(user, token string) string {
+	GinkgoHelper()
 	config, err := clientcmd.LoadFromFile(localcluster.KubeconfigPath(e.root))
 	Expect(err).NotTo(HaveOccurred())
-	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{managerName: {Token: token}}
-	config.Contexts[config.CurrentContext].AuthInfo = managerName
-	kubeconfig := filepath.Join(e.root, "manager.kubeconfig")
-	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{user: {Token: token}}
+	config.Contexts[config.CurrentContext].AuthInfo = user
+	path := filepath.Join(e.root, user+".kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
+	return path
+}
 
-	e.manager = &manager{program: e.program("slipway-manager"), kubeconfig: kubeconfig, log: filepath.Join(e.root, "manager.log")}
-	DeferCleanup(e.manager.stop)
+// slipway prepares a run of the CLI as the user.
+func (e *environment) slipway(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, e.program("slipway"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+localcluster.KubeconfigPath(e.root), "HOME="+e.root)
+	return cmd
 }
 
 // kubectl runs kubectl as the user and returns what it printed.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -22,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/test/audit"
 )
 
@@ -59,8 +57,7 @@ func plan(files ...string) foretelling {
 	for _, file := range files {
 		args = append(args, "-f", file)
 	}
-	cmd := exec.CommandContext(testCtx, cluster.program("slipway"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+localcluster.KubeconfigPath(cluster.root), "HOME="+cluster.root)
+	cmd := cluster.slipway(testCtx, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {

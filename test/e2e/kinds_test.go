@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -52,7 +53,32 @@ func viewOf(set client.Object) view {
 			}
 		}
 		return v
+	case *cafev1alpha1.InPlaceSet:
+		v := view{
+			replicas: &set.Spec.Replicas, template: &set.Spec.Template, observed: set.Status.ObservedGeneration,
+			available: set.Status.AvailableReplicas, updated: set.Status.UpdatedReplicas, toUpdate: ptr.Deref(set.Spec.Replicas, 1),
+			ready: readyOf(set.Status.Conditions),
+		}
+		if partition := set.Spec.Strategy.Partition; partition != nil {
+			v.toUpdate -= partition.IntVal
+		}
+		return v
+	case *cafev1alpha1.CafeDeployment:
+		return view{
+			replicas: &set.Spec.Replicas, template: &set.Spec.Template, observed: set.Status.ObservedGeneration,
+			available: set.Status.AvailableReplicas, updated: set.Status.UpdatedReplicas, toUpdate: ptr.Deref(set.Spec.Replicas, 1),
+			ready: readyOf(set.Status.Conditions),
+		}
 	default:
 		panic(fmt.Sprintf("%T is no kind of set", set))
 	}
+}
+
+func readyOf(conditions []cafev1alpha1.Condition) (ready metav1.Condition) {
+	for _, c := range conditions {
+		if c.Type == cafev1alpha1.ConditionReady {
+			ready = metav1.Condition{Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return ready
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -18,11 +19,13 @@ import (
 )
 
 const (
-	// enough is how many requests have to be made while a release is under way.
-	enough = 5000
-	// graceSeconds is more than what a proxy and the kubelet take to notice that a pod has left service, also on a machine
-	// that is loaded: a kubelet that is late reports the pod ready once more.
-	graceSeconds = 10
+	// enough is how many requests have to be made while releases are under way, and several how many releases.
+	enough, several = 5000, 3
+	// graceSeconds is more than what a proxy takes to notice that a pod has left service. It need not be more than what a
+	// kubelet takes: one that is late reports the pod ready once more, and the period begins after that.
+	graceSeconds = 5
+	// contradicted is a release in place during which each drained pod is reported ready once more.
+	contradicted = "in place with a late node"
 )
 
 var _ = describeReal("a Service of three pods", func() {
@@ -33,6 +36,9 @@ var _ = describeReal("a Service of three pods", func() {
 			},
 			func() {
 				Expect(lostInReleases(realStatefulSet, "in place", inPlaceWithGrace)).To(BeZero(), "lost requests")
+			},
+			func() {
+				Expect(lostInReleases(realCloneSet, contradicted, inPlaceWithGrace)).To(BeZero(), "lost requests")
 			},
 			func() { // the same eyes see it where requests are lost
 				Expect(lostInReleases(realCloneSet, "recreated", withoutSurge)).NotTo(BeZero(), "lost requests")
@@ -56,9 +62,12 @@ func lostInReleases(kind realKind, how string, strategy func(client.Object)) int
 	settleReal(set)
 	before := podsOf(set)
 	visitors.come(len(before))
+	if how == contradicted {
+		defer contradict(set)()
+	}
 
 	releases, versions := 0, []string{"v2", "v3", "v1"}
-	for visitors.requests() < enough {
+	for visitors.requests() < enough || releases < several {
 		release(set, versions[releases%len(versions)])
 		settleReal(set)
 		releases++
@@ -69,8 +78,19 @@ func lostInReleases(kind realKind, how string, strategy func(client.Object)) int
 		kind.name, how, tally.lost, tally.made, releases, inWords(tally.reasons), inWords(tally.answers))
 	Expect(tally.made).To(BeNumerically(">=", enough))
 	Expect(slices.Collect(maps.Keys(tally.answers))).To(ContainElements("v1", "v2"), "the versions that answered")
+	inPlace := strings.HasPrefix(how, "in place")
+	if inPlace {
+		out := outOfServiceBefore(set)
+		say("%s, %s: %d changes of a container, each at least %s after endpoints had the pod for the last time; %d times a pod was reported ready again in its grace period",
+			kind.name, how, out.changes, out.least.Round(time.Millisecond), out.returns)
+		Expect(out.changes).To(Equal(3*releases), "changes of a container")
+		Expect(out.serving).To(BeEmpty(), "containers that changed while endpoints had the pod")
+		if how == contradicted { // on a machine that is loaded, some periods are over before
+			Expect(out.returns).To(BeNumerically(">=", releases), "times that a pod came back")
+		}
+	}
 	kept := slices.ContainsFunc(podsOf(set), func(pod *corev1.Pod) bool { return pod.UID == before[0].UID })
-	Expect(kept).To(Equal(how == "in place"), "whether the pods are still the same")
+	Expect(kept).To(Equal(inPlace), "whether the pods are still the same")
 	return tally.lost
 }
 

@@ -62,11 +62,16 @@ type tally struct {
 // visit makes a Service for the pods with this label app, and sends requests to it until the visitors are sent home.
 func visit(app string) *visitors {
 	GinkgoHelper()
+	return visitService(app, map[string]string{"app": app})
+}
+
+// visitService does so with a Service for the pods that are selected; for those that others name when nothing is.
+func visitService(name string, selector map[string]string) *visitors {
+	GinkgoHelper()
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: app},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{"app": app},
-			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt(ports[appContainer])}},
+			Selector: selector, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt(ports[appContainer])}},
 		},
 	}
 	Expect(cluster.Create(testCtx, service)).To(Succeed())
@@ -78,7 +83,7 @@ func visit(app string) *visitors {
 	ctx, stop := context.WithCancel(testCtx)
 	v := &visitors{stop: stop, tally: tally{answers: map[string]int{}, reasons: map[string]int{}}}
 	v.follow(ctx, informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(namespace),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = discoveryv1.LabelServiceName + "=" + app })))
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = discoveryv1.LabelServiceName + "=" + name })))
 	return v
 }
 

@@ -15,12 +15,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -41,7 +44,9 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	namespace = made.Name
 	DeferCleanup(func(ctx SpecContext) {
 		// The sets first, or their pods would be missed and made again while the namespace is emptied.
-		for _, kind := range []client.Object{&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}} {
+		for _, kind := range []client.Object{
+			&cafev1alpha1.CafeDeployment{}, &cafev1alpha1.InPlaceSet{}, &kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{},
+		} {
 			Expect(cluster.DeleteAllOf(ctx, kind, client.InNamespace(made.Name))).To(Succeed())
 		}
 		Expect(cluster.Delete(ctx, made)).To(Succeed())
@@ -208,23 +213,27 @@ func reasons(set client.Object) []string {
 
 // describe prints what helps to understand a failure.
 func describe(ctx context.Context) {
-	clones, ordinals, pods, events := &kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &corev1.PodList{}, &eventsv1.EventList{}
-	for _, list := range []client.ObjectList{clones, ordinals, pods, events} {
+	for _, list := range []client.ObjectList{
+		&cafev1alpha1.CafeDeploymentList{}, &cafev1alpha1.InPlaceSetList{}, &kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{},
+	} {
 		if err := cluster.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			GinkgoWriter.Printf("listing: %v\n", err)
 		}
+		err := apimeta.EachListItem(list, func(o runtime.Object) error {
+			o.(client.Object).SetManagedFields(nil)
+			text, err := yaml.Marshal(o)
+			GinkgoWriter.Printf("--- %T\n%s\n", o, text)
+			return err
+		})
+		if err != nil {
+			GinkgoWriter.Printf("showing: %v\n", err)
+		}
 	}
-	var sets []client.Object
-	for i := range clones.Items {
-		sets = append(sets, &clones.Items[i])
-	}
-	for i := range ordinals.Items {
-		sets = append(sets, &ordinals.Items[i])
-	}
-	for _, set := range sets {
-		set.SetManagedFields(nil)
-		text, err := yaml.Marshal(set)
-		GinkgoWriter.Printf("---\n%s%v\n", text, err)
+	pods, events := &corev1.PodList{}, &eventsv1.EventList{}
+	for _, list := range []client.ObjectList{pods, events} {
+		if err := cluster.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			GinkgoWriter.Printf("listing: %v\n", err)
+		}
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]

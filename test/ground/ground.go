@@ -68,14 +68,20 @@ func Install(ctx context.Context, repository, root string, api client.Client) (s
 	if _, err := Kubectl(ctx, root, "apply", "--server-side", "-f", filepath.Join(repository, "config", "install.yaml")); err != nil {
 		return "", err
 	}
-	_, err := Kubectl(ctx, root, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io")
+	_, err := Kubectl(ctx, root, "wait", "--for=condition=Established", "--timeout=60s", "crd/clonesets.apps.kruise.io", "crd/statefulsets.apps.kruise.io",
+		"crd/inplacesets.apps.cafe.cloud.alipay.com", "crd/cafedeployments.apps.cafe.cloud.alipay.com")
 	if err != nil {
 		return "", err
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: Manager}}
+	return Token(ctx, api, Manager)
+}
+
+// Token is one for a day of a service account in SystemNamespace.
+func Token(ctx context.Context, api client.Client, account string) (string, error) {
+	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: account}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}
-	if err := api.SubResource("token").Create(ctx, account, token); err != nil {
-		return "", fmt.Errorf("asking for a token of the manager: %w", err)
+	if err := api.SubResource("token").Create(ctx, of, token); err != nil {
+		return "", fmt.Errorf("asking for a token of service account %s: %w", account, err)
 	}
 	return token.Status.Token, nil
 }

@@ -9,7 +9,7 @@ func (p *pass) granted(u *unit) int {
 	if !u.listed {
 		return 0
 	}
-	if p.groups == nil && u.asked < u.split+min(0, u.moved) {
+	if p.groups == nil && u.asked < u.final() {
 		return u.asked // more come in groups
 	}
 	return max(0, u.split-u.tail.Create+u.moved)
@@ -75,7 +75,7 @@ func (p *pass) fullest() *unit {
 
 // secured is how many of its pods a unit can be counted on for. Of one that grows, those that are available.
 func (p *pass) secured(u *unit) int {
-	sure := min(u.asked, u.final())
+	sure := min(u.asked, p.granted(u)) // what is kept beyond is for others
 	if u.head.Create+u.tail.Create > 0 && p.running() || u.asked < u.final() {
 		sure = min(sure, u.Available)
 	}
@@ -99,7 +99,7 @@ func (p *pass) partition(u *unit, n int) int {
 	}
 	keeps := u.tail.Update + u.kept
 	if ordinal(p.spec.PodSetType) && keeps > 0 {
-		keeps = u.split - u.tail.Create + u.kept - u.head.Pods()
+		keeps = u.split + u.moved - u.tail.Create + u.kept - u.head.Pods()
 	}
 	return max(0, min(keeps, held))
 }

@@ -28,8 +28,8 @@ type cells struct {
 	room      map[string]int // how many pods a cell has room for; absent for any number
 	now       time.Time
 	log       []string
-	// started counts groups that began behind another, and confirmations the answers that people gave.
-	made int
+	// meanwhile is called when pods have just been taken away or changed, and nothing is ready again yet.
+	meanwhile func()
 }
 
 type set struct {
@@ -197,6 +197,7 @@ func (c *cells) world() plan.World {
 		shown := plan.Set{Name: s.name, Revision: s.revision, Asked: s.asked, Partition: s.partition, UnitAsked: s.unitAsked, Seen: s.seen}
 		for _, p := range s.pods {
 			shown.Has++
+			u.Pods++
 			if !p.waiting.IsZero() {
 				u.Unschedulable = append(u.Unschedulable, p.waiting)
 			}
@@ -299,7 +300,6 @@ func (c *cells) take(a plan.Ask) {
 		if c.versioned() {
 			a.Set += "-" + c.imageOf(a.Revision)
 		}
-		c.made++
 		c.sets[a.Set] = &set{unit: a.Unit, name: a.Set, revision: a.Revision, older: a.Revision}
 	}
 	s := c.sets[a.Set]
@@ -322,6 +322,9 @@ func (c *cells) act() {
 		c.scale(s)
 		c.roll(s)
 		s.seen = true
+	}
+	if c.meanwhile != nil {
+		c.meanwhile()
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
 		c.run(c.sets[name])

@@ -30,7 +30,7 @@ func (p *pass) goal() (decided bool) {
 	before := p.before()
 	if decided {
 		for _, u := range p.units {
-			u.moved = 0
+			u.moved, u.came = 0, 0
 		}
 	}
 	switch {

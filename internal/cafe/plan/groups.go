@@ -2,6 +2,8 @@
 
 package plan
 
+import "slices"
+
 // Work is what a unit still has to do, or what a group takes of it.
 type Work struct {
 	Unit string
@@ -25,6 +27,25 @@ func (w *Work) take(n int) Work {
 type Group struct {
 	Beta  bool
 	Units []Work
+}
+
+// hand gives one pod of a unit's part to another unit, which brings it up. It returns false when the unit has no part.
+func (g *Group) hand(from, to string) bool {
+	at := slices.IndexFunc(g.Units, func(w Work) bool { return w.Unit == from })
+	if at < 0 {
+		return false
+	}
+	if part := &g.Units[at]; part.Create > 0 {
+		part.Create--
+	} else {
+		part.Update--
+	}
+	g.Units = slices.DeleteFunc(g.Units, func(w Work) bool { return w.Pods() == 0 })
+	if at = slices.IndexFunc(g.Units, func(w Work) bool { return w.Unit == to }); at < 0 {
+		at, g.Units = len(g.Units), append(g.Units, Work{Unit: to})
+	}
+	g.Units[at].Create++
+	return true
 }
 
 // Groups cut the work of the units into groups: one of a single pod in each unit that has work when beta is set, then

@@ -26,11 +26,15 @@ type unit struct {
 	// moved is how many pods came here (or, below 0, went away), and movedAt when some came last.
 	moved   int
 	movedAt time.Time
+	// came is how many have come since the last one before which the unit had rest, whatever has gone since.
+	came int
 	// short is how many pods have found no node for too long, wasShort the same as last written, and shortUntil until when
 	// nothing is moved here.
 	short, wasShort int
 	shortUntil      time.Time
 	unschedulable   []time.Time
+	// there is how many pods there were when those that find no node were looked at.
+	there int
 	// head is what the groups take up to the current one, and tail what the later ones do.
 	head, tail Work
 	// asked is how many pods the unit is asked for, and held how many of them must stay on older versions.
@@ -86,9 +90,10 @@ func (p *pass) read() {
 
 // observe adds what a unit shows.
 func (p *pass) observe(u *unit, seen Unit) {
-	u.sets, u.unschedulable = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable)
+	u.sets, u.unschedulable, u.there = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable), seen.Pods
 	slices.SortFunc(u.sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(u.unschedulable, time.Time.Compare)
+	unit := 0
 	for _, s := range u.sets {
 		u.seen = u.seen && s.Seen
 		counts := s.Counts
@@ -105,10 +110,12 @@ func (p *pass) observe(u *unit, seen Unit) {
 			u.Updated = s.Asked
 		}
 		if versioned(p.spec.PodSetType) {
-			u.asked = max(u.asked, s.UnitAsked)
-		} else {
-			u.asked += s.Asked
+			unit = max(unit, s.UnitAsked)
 		}
+		u.asked += s.Asked
+	}
+	if versioned(p.spec.PodSetType) { // for a while it has more than it is asked for; a set without pods may say an old number
+		u.asked = min(u.asked, unit)
 	}
 }
 
@@ -116,6 +123,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 func (u *unit) recall(written *cafev1alpha1.UnitStatus) {
 	u.known = true
 	u.moved = int(written.RescheduledIn - written.RescheduledOut)
+	u.came = int(written.RescheduledIn)
 	u.was = int(written.Desired) - u.moved
 	u.wasShort = int(written.Short)
 	u.movedAt, u.shortUntil = timeOf(written.RescheduledAt), timeOf(written.ShortUntil)

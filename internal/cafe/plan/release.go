@@ -77,7 +77,7 @@ func (p *pass) todo(u *unit) Work {
 	return Work{
 		Unit:   u.name,
 		Update: max(0, min(u.held, u.asked-u.Updated)-excess),
-		Create: max(0, u.split+min(0, u.moved)-u.asked),
+		Create: max(0, u.final()-u.asked),
 	}
 }
 
@@ -196,13 +196,16 @@ func (p *pass) missing() []string {
 	return words
 }
 
+// due is how many pods of a unit must be available on the release for the current group to end.
+func (p *pass) due(u *unit) int { return max(0, p.granted(u)-u.tail.Update) }
+
 // lacks says what keeps a unit from having all that has begun; empty for nothing.
 func (p *pass) lacks(name string) string {
 	u := p.unit(name)
 	if u == nil || !u.listed {
 		return ""
 	}
-	goal := max(0, p.granted(u)-max(0, u.moved)-u.tail.Update)
+	goal := p.due(u)
 	switch {
 	case !u.seen || !p.told(u):
 		return fmt.Sprintf("%s has not taken it up yet", named(u.name))

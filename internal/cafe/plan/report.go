@@ -61,10 +61,14 @@ func (p *pass) writtenUnit(u *unit) cafev1alpha1.UnitStatus {
 	if !p.aimed {
 		desired = u.was + u.moved
 	}
+	in := max(0, u.moved)
+	if p.now.Before(u.movedAt.Add(rest)) {
+		in = max(in, u.came)
+	}
 	written := cafev1alpha1.UnitStatus{
 		Name: u.name, Desired: int32(desired), Replicas: int32(u.Has), Ready: int32(u.Ready), Available: int32(u.Available),
 		Updated: int32(u.Updated), UpdatedAvailable: int32(u.UpdatedAvailable), Partition: int32(u.held),
-		RescheduledIn: int32(max(0, u.moved)), RescheduledOut: int32(max(0, -u.moved)), Short: int32(u.short),
+		RescheduledIn: int32(in), RescheduledOut: int32(in - u.moved), Short: int32(u.short),
 		RescheduledAt: written(u.movedAt), ShortUntil: written(u.shortUntil),
 	}
 	for _, s := range u.sets {

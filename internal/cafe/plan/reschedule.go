@@ -39,9 +39,7 @@ func (p *pass) reschedule() (decided bool) {
 				p.plan.Full = append(p.plan.Full, p.full(from, left, "no other unit can take them"))
 				break
 			}
-			from.moved--
-			to.moved++
-			to.movedAt = p.now
+			p.move(from, to)
 			decided = true
 			p.movedFor = p.purpose()
 			p.tell("Rescheduled", "%s gives the quota of 1 pod up to %s: the pod has found no node for %s", named(from.name), named(to.name), p.delay())
@@ -52,6 +50,28 @@ func (p *pass) reschedule() (decided bool) {
 		}
 	}
 	return decided
+}
+
+// move gives the quota of one pod to another unit. While groups run, what comes up on their version comes in groups: in the
+// place of a pod that the running group has not brought up yet, or else later. No unit gets a second Beta pod.
+func (p *pass) move(from, to *unit) {
+	open := p.running() && !p.done[p.current] && !p.groups[p.current].Beta && from.UpdatedAvailable < p.due(from)
+	if !p.now.Before(to.movedAt.Add(rest)) {
+		to.came = max(0, to.moved)
+	}
+	from.moved--
+	to.moved, to.came, to.movedAt = to.moved+1, to.came+1, p.now
+	switch {
+	case !p.running():
+	case open && p.groups[p.current].hand(from.name, to.name):
+		p.divide()
+	default:
+		if from.tail.Update > 0 { // what is gone needs no update
+			from.tail.Update--
+		}
+		to.tail.Create++
+		p.regroup(p.tails())
+	}
 }
 
 // watch finds out how many pods of a unit are short, and until when the unit counts as short. Only that it begins and that
@@ -65,7 +85,8 @@ func (p *pass) watch(u *unit) (decided bool) {
 		}
 		late++
 	}
-	u.short = max(0, late-max(0, u.Has-p.granted(u))) // what the unit is to lose is no quota any more
+	excess := max(0, max(u.Has, u.there)-p.granted(u)) // what the unit is to lose is no quota any more, whoever still sees it
+	u.short = max(0, late-excess)
 	switch {
 	case (u.short > 0) != (u.wasShort > 0):
 		u.shortUntil = ceil(p.now.Add(rest))
@@ -83,7 +104,7 @@ func (p *pass) watch(u *unit) (decided bool) {
 func (p *pass) movable(u *unit) (left, resting int) {
 	left = min(u.short, p.granted(u))
 	if p.now.Before(u.movedAt.Add(rest)) {
-		resting = min(left, max(0, u.moved))
+		resting = min(left, u.came)
 	}
 	return left - resting, resting
 }

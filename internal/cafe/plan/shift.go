@@ -13,7 +13,7 @@ import (
 // available pods than before, and for a while it has more pods than its number, at most those of one group.
 func (p *pass) shift(u *unit) {
 	n := p.granted(u) + u.kept
-	keeps := min(n, u.tail.Update+u.kept)
+	keeps := min(n, u.tail.Update+u.kept, u.held) // what is kept beyond its number may be on the newest version
 	if p.groups == nil && !p.idle {
 		keeps = min(n, u.held)
 	}

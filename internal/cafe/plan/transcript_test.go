@@ -95,6 +95,7 @@ func TestRelease(t *testing.T) {
 		"replicasets-broken":      {newCells(6, ab, by(4), kind(cafev1alpha1.ReplicaSetPodSetType)), []moment{{says: "releases a version that is broken", edit: image("v2-broken")}, {says: "releases the fix", edit: image("v3")}}},
 		"replicasets-back":        {newCells(6, ab, by(2), kind(cafev1alpha1.ReplicaSetPodSetType)), []moment{releases, {after: 4, says: "goes back", edit: image("v1")}}},
 		"statefulsets":            {newCells(10, ab, beta(4), kind(cafev1alpha1.StatefulSetPodSetType)), []moment{releases}},
+		"statefulsets-broken":     {newCells(6, ab, by(4), kind(cafev1alpha1.StatefulSetPodSetType)), []moment{{says: "releases a version that is broken", edit: image("v2-broken")}, {says: "releases the fix", edit: image("v3")}}},
 		"statefulsets-back":       {newCells(10, ab, beta(4), kind(cafev1alpha1.StatefulSetPodSetType)), []moment{releases, {after: 7, says: "goes back", edit: image("v1")}}},
 		"statefulsets-and-scaled": {newCells(6, ab, by(2), confirmed, kind(cafev1alpha1.StatefulSetPodSetType)), []moment{confirms, confirms, releases, {says: "wants 8", edit: replicas(8)}, confirms, confirms, confirms}},
 		"a-partition": {newCells(10, ab, beta(4), confirmed, kept(10)), []moment{

@@ -28,8 +28,10 @@ type Unit struct {
 	Name string
 	// Sets are its pod sets, by name: one, or of ReplicaSets one for each version.
 	Sets []Set
-	// Unschedulable is since when each of its pods finds no node for lack of resources.
+	// Unschedulable is since when each of its pods finds no node for lack of resources, and Pods is how many pods were seen
+	// together with these: what the sets count may be older or newer.
 	Unschedulable []time.Time
+	Pods          int
 }
 
 // Set is what one pod set shows. A terminating one is left out.

@@ -39,6 +39,9 @@ func (advancedStatefulSets) Ask(object client.Object, a Asked) {
 		set.Spec.Selector = Selector(a.Deployment, a.Unit, "")
 		set.Spec.PodManagementPolicy = kruisev1beta1.ParallelPodManagement
 		set.Spec.ServiceName = a.Deployment.Spec.ServiceName
+		set.Spec.UpdateStrategy.RollingUpdate = &kruisev1beta1.RollingUpdateStatefulSetStrategy{
+			PodUpdatePolicy: kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType,
+		}
 	}
 	if a.Template != nil {
 		set.Spec.Template = *a.Template

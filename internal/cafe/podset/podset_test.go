@@ -14,9 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/cafe/plan"
 	"slipway.dev/slipway/internal/cafe/podset"
 	"slipway.dev/slipway/test/builders"
 )
@@ -71,6 +74,94 @@ func TestEveryKindShowsWhatItIsAskedFor(t *testing.T) {
 				t.Error("its controller has not looked yet")
 			}
 		})
+	}
+}
+
+// Every counter has a number of its own, so that none can be taken for another.
+func TestEveryKindShowsWhatItsStatusCounts(t *testing.T) {
+	for _, c := range []struct {
+		kind cafev1alpha1.PodSetType
+		set  client.Object
+		want plan.Counts
+	}{
+		{cafev1alpha1.InPlaceSetPodSetType, &cafev1alpha1.InPlaceSet{Status: cafev1alpha1.InPlaceSetStatus{
+			Replicas: 9, ReadyReplicas: 8, AvailableReplicas: 7, UpdatedReplicas: 6, UpdatedReadyReplicas: 5, UpdatedAvailableReplicas: 4,
+		}}, plan.Counts{Has: 9, Ready: 8, Available: 7, Updated: 6, UpdatedAvailable: 4}},
+		{cafev1alpha1.CloneSetPodSetType, &kruisev1alpha1.CloneSet{Status: kruisev1alpha1.CloneSetStatus{
+			Replicas: 9, ReadyReplicas: 8, AvailableReplicas: 7, UpdatedReplicas: 6, UpdatedReadyReplicas: 5, UpdatedAvailableReplicas: 4,
+		}}, plan.Counts{Has: 9, Ready: 8, Available: 7, Updated: 6, UpdatedAvailable: 4}},
+		{cafev1alpha1.AdvancedStatefulSetPodSetType, &kruisev1beta1.StatefulSet{Status: kruisev1beta1.StatefulSetStatus{
+			Replicas: 9, ReadyReplicas: 8, AvailableReplicas: 7, UpdatedReplicas: 6, UpdatedReadyReplicas: 5, UpdatedAvailableReplicas: 4,
+		}}, plan.Counts{Has: 9, Ready: 8, Available: 7, Updated: 6, UpdatedAvailable: 4}},
+		{cafev1alpha1.StatefulSetPodSetType, &appsv1.StatefulSet{Status: appsv1.StatefulSetStatus{
+			Replicas: 9, ReadyReplicas: 8, AvailableReplicas: 7, UpdatedReplicas: 6,
+		}}, plan.Counts{Has: 9, Ready: 8, Available: 7, Updated: 6, UpdatedAvailable: 4}},
+		{cafev1alpha1.ReplicaSetPodSetType, &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{
+			Replicas: 9, ReadyReplicas: 8, AvailableReplicas: 7,
+		}}, plan.Counts{Has: 9, Ready: 8, Available: 7, Updated: 9, UpdatedAvailable: 7}},
+	} {
+		k, err := podset.Of(c.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, k.Show(c.set, nil, time.Time{}).Counts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.kind, diff)
+		}
+	}
+}
+
+// TestWhatEachKindIsMade reads from the new object what makes its controller do what a release needs of it.
+func TestWhatEachKindIsMade(t *testing.T) {
+	made := func(kind cafev1alpha1.PodSetType, change func(*cafev1alpha1.CafeDeployment)) client.Object {
+		k, err := podset.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, set := deployment(kind), k.New()
+		if change != nil {
+			change(d)
+		}
+		k.Ask(set, podset.Asked{Deployment: d, Unit: "CellA", Template: podset.Template(d, "CellA", ""), Replicas: 5, Partition: 3})
+		return set
+	}
+	stateful := func(d *cafev1alpha1.CafeDeployment) {
+		d.Spec.ServiceName = "web"
+		d.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	}
+	zone := func(d *cafev1alpha1.CafeDeployment) { d.Spec.Topology.UnitType = cafev1alpha1.ZoneUnitType }
+	builtIn := made(cafev1alpha1.StatefulSetPodSetType, stateful).(*appsv1.StatefulSet).Spec
+	advanced := made(cafev1alpha1.AdvancedStatefulSetPodSetType, stateful).(*kruisev1beta1.StatefulSet).Spec
+	inPlace := made(cafev1alpha1.InPlaceSetPodSetType, zone).(*cafev1alpha1.InPlaceSet).Spec
+	absent := made("", nil).(*cafev1alpha1.InPlaceSet)
+	for sentence, right := range map[string]bool{
+		"a StatefulSet gets the service":               builtIn.ServiceName == "web",
+		"and the claims":                               len(builtIn.VolumeClaimTemplates) == 1 && builtIn.VolumeClaimTemplates[0].Name == "data",
+		"manages its pods in parallel":                 builtIn.PodManagementPolicy == appsv1.ParallelPodManagement,
+		"and follows its partition":                    builtIn.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType,
+		"an Advanced StatefulSet gets the service":     advanced.ServiceName == "web",
+		"it gets the claims":                           len(advanced.VolumeClaimTemplates) == 1 && advanced.VolumeClaimTemplates[0].Name == "data",
+		"it manages its pods in parallel":              advanced.PodManagementPolicy == kruisev1beta1.ParallelPodManagement,
+		"an InPlaceSet knows its unit":                 inPlace.DeployUnit == "CellA" && inPlace.UnitType == cafev1alpha1.ZoneUnitType,
+		"without a kind it is an InPlaceSet":           absent.Spec.DeployUnit == "CellA",
+		"whose template is not tied to the unit twice": absent.Spec.Template.Spec.Affinity == nil,
+		"a CloneSet updates in place where it can": made(cafev1alpha1.CloneSetPodSetType, nil).(*kruisev1alpha1.CloneSet).Spec.UpdateStrategy.Type ==
+			kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType,
+		"so does an Advanced StatefulSet": advanced.UpdateStrategy.RollingUpdate != nil &&
+			advanced.UpdateStrategy.RollingUpdate.PodUpdatePolicy == kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType,
+	} {
+		if !right {
+			t.Errorf("it is not so that %s", sentence)
+		}
+	}
+}
+
+func TestWithoutUnitsPodsAreTiedToNoNodes(t *testing.T) {
+	for _, kind := range kinds {
+		d := deployment(kind)
+		d.Spec.Topology = cafev1alpha1.Topology{UnitType: cafev1alpha1.NoneUnitType}
+		if affinity := podset.Template(d, "", "").Spec.Affinity; affinity != nil {
+			t.Errorf("%s: %v", kind, affinity)
+		}
 	}
 }
 

@@ -164,7 +164,8 @@ func scenes() map[string]*world {
 		"waits-for-confirm": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.NeedWaitingForConfirm = true }).
 			release(cafev1alpha1.WaitingForConfirmPhase, group(beta, true, 1, 1), group(batch, false, 2, 2), group(batch, false, 2, 2)).
 			pods("CellA", 1, 2).pods("CellA", 4, 1).pods("CellB", 1, 2).pods("CellB", 4, 1).
-			condition(cafev1alpha1.ConditionWaitingForConfirm, corev1.ConditionTrue, "GroupDone", "Beta group 1 of 3 is done"),
+			condition(cafev1alpha1.ConditionWaitingForConfirm, corev1.ConditionTrue, "GroupDone", "Beta group 1 of 3 is done").
+			condition(cafev1alpha1.ConditionReady, corev1.ConditionFalse, "WaitingForConfirm", "10 of 10 pods available, 2 updated; Beta group 1 of 3 is done"),
 		"second-group": two().
 			release(cafev1alpha1.ProgressingPhase, group(beta, true, 1, 1), group(batch, false, 2, 2), group(batch, false, 2, 2)).
 			pods("CellA", 2, 2).pods("CellA", 1, 2, updating).pods("CellA", 2, 1).pods("CellB", 1, 2).pods("CellB", 1, 2, broken).pods("CellB", 3, 1).
@@ -176,7 +177,8 @@ func scenes() map[string]*world {
 			pods("CellA", 4, 1).pods("CellA", 1, 1, leavesTraffic).pods("CellB", 5, 1),
 		"paused": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Pause = true }).
 			release(cafev1alpha1.PausedPhase, group(batch, true, 2, 2), group(batch, false, 2, 2), group(batch, false, 1, 1)).
-			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1),
+			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1).
+			condition(cafev1alpha1.ConditionReady, corev1.ConditionFalse, "Paused", "10 of 10 pods available, 4 updated; strategy.pause: group 2 of 3 does not begin"),
 		"partition": two().change(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Strategy.Partition = ptr.To[int32](6) }).
 			release(cafev1alpha1.PausedPhase, group(batch, true, 2, 2), group(batch, false, 3, 3)).
 			pods("CellA", 2, 2).pods("CellA", 3, 1).pods("CellB", 2, 2).pods("CellB", 3, 1),

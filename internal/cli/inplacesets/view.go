@@ -151,7 +151,11 @@ func Conditions(all []cafev1alpha1.Condition) []sets.Condition {
 // quiet conditions say nothing that the rest of the view does not say.
 func quiet(c cafev1alpha1.Condition) bool {
 	switch c.Type {
-	case cafev1alpha1.ConditionReady, cafev1alpha1.ConditionTopologyValid, cafev1alpha1.ConditionAvailable:
+	case cafev1alpha1.ConditionReady:
+		// A CafeDeployment gives its phase as the reason, and the view says what a person can do about these.
+		asks := c.Reason == string(cafev1alpha1.WaitingForConfirmPhase) || c.Reason == string(cafev1alpha1.PausedPhase)
+		return c.Status == corev1.ConditionTrue || asks
+	case cafev1alpha1.ConditionTopologyValid, cafev1alpha1.ConditionAvailable:
 		return c.Status == corev1.ConditionTrue
 	case cafev1alpha1.ConditionStalled, cafev1alpha1.ConditionFailedScale, cafev1alpha1.ConditionFailedUpdate, cafev1alpha1.ConditionWaitingForTraffic:
 		return c.Status != corev1.ConditionTrue

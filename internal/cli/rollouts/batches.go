@@ -170,15 +170,15 @@ func (b row) goingBack() (tree.Mark, string) {
 
 // hooks are the webhooks of the current step.
 func hooks(r *rolloutv1alpha1.RolloutTrait) []tree.Node {
-	s, batch := &r.Status, -1
+	s := &r.Status
 	var kind rolloutv1alpha1.HookType
 	switch engine.StateOf(s) {
 	case engine.Initializing:
 		kind = rolloutv1alpha1.InitializeRolloutHook
 	case engine.BatchInitializing:
-		kind, batch = rolloutv1alpha1.PreBatchRolloutHook, int(s.CurrentBatch)
+		kind = rolloutv1alpha1.PreBatchRolloutHook
 	case engine.BatchFinalizing:
-		kind, batch = rolloutv1alpha1.PostBatchRolloutHook, int(s.CurrentBatch)
+		kind = rolloutv1alpha1.PostBatchRolloutHook
 	case engine.Finalising, engine.Failing, engine.Abandoning, engine.Deleting:
 		kind = rolloutv1alpha1.FinalizeRolloutHook
 	default:
@@ -186,9 +186,9 @@ func hooks(r *rolloutv1alpha1.RolloutTrait) []tree.Node {
 	}
 	asked := s.WaitingFor == rolloutv1alpha1.WaitingForWebhook
 	var nodes []tree.Node
-	for _, h := range engine.HooksOf(&r.Spec.RolloutPlan, kind, batch) {
+	for _, h := range engine.HooksOf(&engine.Rollout{UID: r.UID, Plan: r.Spec.RolloutPlan, Status: *s}, kind) {
 		name := fmt.Sprintf("webhook %s (%s)", h.Name, h.Type)
-		at := slices.IndexFunc(s.Hooks, func(a rolloutv1alpha1.HookStatus) bool { return a.Name == h.Name })
+		at := slices.IndexFunc(s.Hooks, func(a rolloutv1alpha1.HookStatus) bool { return a.Key == h.Key })
 		switch {
 		case at >= 0 && s.Hooks[at].Passed:
 			nodes = append(nodes, told(tree.Good, name+" has passed", s.Hooks[at].Message))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/tree"
@@ -63,10 +64,10 @@ func happenings(r *rolloutv1alpha1.RolloutTrait, events []corev1.Event) []happen
 		if h.text == "" {
 			h.text = c.Reason
 		}
-		if string(c.Type) == rolloutv1alpha1.ConditionStalled && string(c.Status) == string(corev1.ConditionTrue) {
+		if c.Type == rolloutv1alpha1.ConditionStalled && c.Status == metav1.ConditionTrue {
 			h.mark = tree.Bad
 		}
-		if string(c.Type) == rolloutv1alpha1.ConditionReady && string(c.Status) == string(corev1.ConditionTrue) {
+		if c.Type == rolloutv1alpha1.ConditionReady && c.Status == metav1.ConditionTrue {
 			h.mark = tree.Good
 		}
 		all = append(all, h)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/ptr"
 
@@ -103,8 +104,8 @@ func conditions(r *rolloutv1alpha1.RolloutTrait) []sets.Condition {
 	var shown []sets.Condition
 	for _, c := range r.Status.Conditions {
 		shown = append(shown, sets.Condition{
-			Type: string(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, Quiet: true,
-			Trouble: string(c.Type) == rolloutv1alpha1.ConditionStalled && string(c.Status) == string(corev1.ConditionTrue),
+			Type: c.Type, Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, Quiet: true,
+			Trouble: c.Type == rolloutv1alpha1.ConditionStalled && c.Status == metav1.ConditionTrue,
 		})
 	}
 	return shown

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -83,13 +82,9 @@ type pass struct {
 // when the object was stored.
 func (p *pass) read() error {
 	spec := &p.world.Set.Spec
-	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
-	if err != nil {
-		return fmt.Errorf("spec.selector: %w", err)
-	}
-	p.selector = selector
-	if selector.Empty() {
-		return fmt.Errorf("spec.selector: must not be empty")
+	var err error
+	if p.selector, err = pod.Selector(spec.Selector, spec.Template.Labels); err != nil {
+		return err
 	}
 	if p.world.Live.Err != nil {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)

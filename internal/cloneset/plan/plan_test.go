@@ -409,3 +409,20 @@ func TestWaitsEndByTime(t *testing.T) {
 		t.Errorf("looks again after %s, want 10s: the younger pod is available then", got)
 	}
 }
+
+// The schema refuses these, but an object can be older than the schema.
+func TestASelectorThatCannotBeActedOnIsSaidAndNothingIsDone(t *testing.T) {
+	for sentence, selector := range map[string]*metav1.LabelSelector{
+		"an empty one": {}, "one that its own pods would not match": {MatchLabels: map[string]string{"app": "other"}},
+		"one that is nonsense": {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Or"}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := sceneOf(inPlace(3), v1).pod("a", 0)
+			s.world.Set.Spec.Selector = selector
+			got := plan.Next(s.world, now)
+			if got.Invalid == nil || !strings.Contains(got.Invalid.Error(), "spec.selector: ") || len(got.Steps) > 0 {
+				t.Errorf("invalid %v with %d steps, want an error about spec.selector and no steps", got.Invalid, len(got.Steps))
+			}
+		})
+	}
+}

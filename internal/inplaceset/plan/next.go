@@ -91,13 +91,9 @@ func (p *pass) read() error {
 		Grace: time.Duration(set.Spec.Strategy.GracePeriodSeconds) * time.Second, MinReadySeconds: set.Spec.MinReadySeconds,
 		RepeatsHash: true, GatesAll: true, ChoosesRecreated: true, ResizeOff: true, Readings: p.world.Readings, Now: p.now,
 	}
-	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
-	if err != nil {
-		return fmt.Errorf("spec.selector: %w", err)
-	}
-	p.selector = selector
-	if selector.Empty() {
-		return errors.New("spec.selector: must not be empty")
+	var err error
+	if p.selector, err = pod.Selector(set.Spec.Selector, set.Spec.Template.Labels); err != nil {
+		return err
 	}
 	if p.world.Live.Err != nil {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)

@@ -126,6 +126,11 @@ func inGrace(b *builders.PodBuilder) {
 	closed(b)
 }
 
+// stale is a pod whose gate is closed and whose node has not noticed.
+func stale(b *builders.PodBuilder) {
+	b.Condition(corev1.PodReady, corev1.ConditionTrue, "", builders.Epoch())
+}
+
 // told is a plan as a reader would tell it: what happens to which pod, which state it gets, and what happens to its gate.
 func told(p plan.Plan) []string {
 	var lines []string
@@ -200,6 +205,8 @@ func TestPodsAreKept(t *testing.T) {
 	check(t, map[string]example{
 		"the revision comes first": {scene: sceneOf(web(2)), want: []string{"CreateRevision number 1"}},
 		"missing pods are created": {scene: sceneOf(web(2), v1).pod("a", 0), want: []string{"CreatePod " + v1}},
+		"without a number there is one": {
+			scene: sceneOf(web(1).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Replicas = nil }), v1), want: []string{"CreatePod " + v1}},
 		"a failed pod is replaced": {scene: sceneOf(web(2), v1).pod("a", 0).pod("b", 0, failed), want: []string{"CreatePod " + v1}},
 		"a terminating pod does not count": {
 			scene: sceneOf(web(2), v1).pod("a", 0).pod("b", 0, terminating), want: []string{"CreatePod " + v1}},
@@ -249,8 +256,14 @@ func TestUpdates(t *testing.T) {
 		"a pod that is unavailable already goes first and costs nothing": {
 			scene: sceneOf(web(3).MaxUnavailable("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady),
 			want:  []string{"UpdateInPlace web-c", "UpdateInPlace web-a"}},
+		"it comes first beside a partition, too": {
+			scene: sceneOf(web(3).MaxUnavailable("3").Partition("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0, notReady), want: []string{"UpdateInPlace web-c"}},
 		"nothing more while an updated pod is not available": {
 			scene: sceneOf(web(3), v1, v2).pod("a", 1, notReady).pod("b", 0).pod("c", 0), held: "use up the allowance"},
+		"an updated pod that was not ready for long enough uses the allowance up": {
+			scene: sceneOf(web(3).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.MinReadySeconds = 7200 }), v1, v2).pod("a", 1).
+				pod("b", 0, func(b *builders.PodBuilder) { b.ReadySince(now.Add(-3 * time.Hour)) }).pod("c", 0, func(b *builders.PodBuilder) { b.ReadySince(now.Add(-3 * time.Hour)) }),
+			held: "use up the allowance"},
 		"the partition keeps pods": {
 			scene: sceneOf(web(3).MaxUnavailable("3").Partition("2"), v1, v2).pod("a", 0).pod("b", 0).pod("c", 0), want: []string{"UpdateInPlace web-a"}},
 		"a percentage of a partition rounds up": {
@@ -303,6 +316,10 @@ func TestTraffic(t *testing.T) {
 			held:  "have to let go of pods before their update"},
 		"and the grace period ends without it": {
 			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), inGrace), want: []string{"UpdateInPlace web-a"}},
+		"not while its node reports it ready: it is drained again": {
+			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), inGrace, stale), want: []string{"SetConditions web-a gate=False"}},
+		"the gate of a pod that is being deleted is closed once": {
+			scene: sceneOf(routed(1, "lb"), v1).pod("a", 0, by("lb"), terminating, closed, stale), want: []string{"CreatePod " + v1}},
 		"the gate opens when the update is done, and the pod is not released yet": {
 			scene: sceneOf(routed(1, "lb"), v1, v2).pod("a", 1, in(kruisev1alpha1.LifecycleUpdating), closed),
 			want:  []string{"PatchPod web-a Updated gate=True"}},
@@ -368,7 +385,9 @@ func TestWhatCannotBeActedOnIsNotActedOn(t *testing.T) {
 		"a component with a blank":    {routed(2, "lb", "r pc"), `metadata.annotations[cafe.sofastack.io/traffic-components]: "r pc" is not allowed`},
 		"a partition that is a word":  {web(2).Partition("half"), `spec.strategy.partition: "half" is not allowed`},
 		"an allowance that is a word": {web(2).MaxUnavailable("some"), `spec.strategy.maxUnavailable: "some" is not allowed`},
-		"an empty selector":           {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector = &metav1.LabelSelector{} }), "spec.selector: must not be empty"},
+		"a selector that its own pods would not match": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector.MatchLabels["app"] = "other" }),
+			`spec.selector: "app=other" does not match the labels of spec.template`},
+		"an empty selector": {web(2).With(func(s *cafev1alpha1.InPlaceSet) { s.Spec.Selector = &metav1.LabelSelector{} }), "spec.selector: must not be empty"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := plan.Next(sceneOf(c.set, v1).pod("a", 0).world, now)
@@ -376,25 +395,5 @@ func TestWhatCannotBeActedOnIsNotActedOn(t *testing.T) {
 				t.Errorf("got %v with %v, want %q and no steps", got.Invalid, told(got), c.want)
 			}
 		})
-	}
-}
-
-func TestNewPodsAreInTheirSet(t *testing.T) {
-	s := sceneOf(routed(1, "lb"), v1)
-	got := plan.Next(s.world, now)
-	created, is := got.Steps[0].(step.CreatePod)
-	if !is {
-		t.Fatalf("got %v, want a creation", told(got))
-	}
-	if !metav1.IsControlledBy(created.Pod, s.set) || created.Pod.Labels[kruisev1alpha1.LabelLifecycleState] != string(preparingNormal) {
-		t.Errorf("owners %v, state %q", created.Pod.OwnerReferences, created.Pod.Labels[kruisev1alpha1.LabelLifecycleState])
-	}
-	want := []corev1.PodReadinessGate{{ConditionType: cafev1alpha1.ConditionInPlaceUpdateReady}}
-	if diff := cmp.Diff(want, created.Pod.Spec.ReadinessGates); diff != "" {
-		t.Errorf("gates (-want +got):\n%s", diff)
-	}
-	s.world.Taken = map[string]bool{created.Pod.Name: true}
-	if again := plan.Next(s.world, now).Steps[0].Subject(); again == created.Pod.Name {
-		t.Errorf("the pod is to be called %s again, which is another's name", again)
 	}
 }

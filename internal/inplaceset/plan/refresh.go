@@ -23,7 +23,7 @@ func (p *pass) letGo() {
 		if !pod.IsTerminating(doomed) || len(traffic.Routing(doomed)) == 0 {
 			continue
 		}
-		if closed := inplace.OutOfService(doomed, p.now); len(closed) > 0 {
+		if closed := inplace.CloseGate(doomed, p.now); len(closed) > 0 {
 			p.pods[doomed.UID] = step.SetConditions{
 				Because: "it is being deleted, and traffic has to leave it", Target: step.On(doomed), Conditions: closed,
 			}

@@ -26,11 +26,11 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 	}
 	selector := &metav1.LabelSelector{}
 	if err := remarshal(in("spec", "selector").get(s.Object), selector); err != nil {
-		return nil // no pod is found by a selector that nobody can read
+		return nil //nolint:nilerr // no pod is found by a selector that nobody can read
 	}
 	matches, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil || matches.Empty() {
-		return nil
+		return nil //nolint:nilerr // as above
 	}
 	within := []client.ListOption{client.InNamespace(s.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: matches}}
 	if reads.pods {

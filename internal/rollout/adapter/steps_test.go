@@ -3,8 +3,6 @@
 package adapter
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -34,82 +32,6 @@ func patchOf(t testing.TB, s step.Step) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-const (
-	reference = `"ownerReferences":[{"apiVersion":"standard.oam.dev/v1alpha1","blockOwnerDeletion":false,"controller":true,"kind":"RolloutTrait","name":"release","uid":"r-uid"}]`
-	label     = `"labels":{"rollout.slipway.dev/held":"true"}`
-)
-
-// claimed is the metadata of a patch that claims.
-func claimed(record string) string {
-	raw, err := json.Marshal(record)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf(`"metadata":{"annotations":{"rollout.slipway.dev/held":%s},%s,%s}`, raw, label, reference)
-}
-
-func TestAClaimIsOnePatch(t *testing.T) {
-	old := identityFor(t, "v1")
-	for sentence, c := range map[string]struct {
-		kind   string
-		change fields
-		pods   []client.Object
-		hold   engine.Hold
-		want   string
-	}{
-		"the newer Deployment is unpaused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.TwoObjectsMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `,"spec":{"paused":false}}`},
-		"the older one is not": {"Deployment", fields{"spec.paused": true}, nil, engine.Hold{Because: because, On: engine.Source, Mode: rolloutv1alpha1.TwoObjectsMode},
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
-		"one that is scaled stays paused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
-		"a CloneSet keeps all its pods, and is unpaused": {"CloneSet", fields{"spec.updateStrategy.paused": true, "spec.updateStrategy.partition": "10%"}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":"10%"}`) + `,"spec":{"updateStrategy":{"partition":5,"paused":false}}}`},
-		"pods that have moved count": {"CloneSet", fields{"spec.updateStrategy.partition": nil, "status.updatedReplicas": int64(2)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 2),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"partition":3}}}`},
-		"a CloneSet that is scaled keeps its partition": {"CloneSet", nil, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","partition":5}`) + `}`},
-		"an InPlaceSet": {"InPlaceSet", fields{"spec.strategy.paused": true, "spec.strategy.partition": int64(0)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":0}`) + `,"spec":{"strategy":{"partition":5,"paused":false}}}`},
-		"a CafeDeployment has its groups replaced": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true, "batchSize": int64(2)}}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"partition":5,"pause":false}}}`},
-		"to be scaled, it is unpaused too": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true}}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"pause":false}}}`},
-		"a StatefulSet without a partition gets one": {"StatefulSet", fields{"spec.updateStrategy": nil, "spec.ordinals.start": int64(3)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5}}}}`},
-		"a StatefulSet with OnDelete is made to roll": {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"type":"OnDelete"}}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5},"type":"RollingUpdate"}}}`},
-		"an advanced one": {"Advanced", fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true, "maxUnavailable": int64(2)}}, podsOn("old", "old", "old", "new", "new"), holdIn(rolloutv1alpha1.InPlaceMode, 2),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"strategy":{"rollingUpdate":{"maxUnavailable":2,"paused":true},"type":"RollingUpdate"}}`) +
-				`,"spec":{"updateStrategy":{"rollingUpdate":{"partition":3,"paused":false}}}}`},
-		"a DaemonSet stops to update by itself": {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(1)}}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"rollingUpdate":{"maxUnavailable":1},"type":"RollingUpdate"}}`) +
-				`,"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
-		"a kind that is described by paths": {"Flock", fields{"spec.rests": true, "spec.keep": int64(1)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":1}`) + `,"spec":{"keep":5,"rests":false}}`},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			s := server(t, workload(t, c.kind, c.change), append(bothRevisions(t), c.pods...)...)
-			seen := observe(t, c.kind, s, Ask{Pair: c.hold.Mode == rolloutv1alpha1.TwoObjectsMode})
-			steps := act(t, s, seen, c.hold)
-			if len(steps) != 1 {
-				t.Fatalf("got %d steps", len(steps))
-			}
-			if diff := cmp.Diff(c.want, patchOf(t, steps[0])); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			after := observe(t, c.kind, s, Ask{Before: true})
-			w := after.Workload
-			if !w.Held || w.Owner != "" || w.Others != 0 || w.Versions != (w.Before.Template == old) || w.Versions != w.Before.Known {
-				t.Errorf("it is seen as %+v", w)
-			}
-			if again, err := Steps(after, holder, c.hold); err != nil || len(again) > 0 {
-				t.Errorf("to hold it again is %v, %v", again, err)
-			}
-		})
-	}
 }
 
 func identityFor(t testing.TB, image string) string {
@@ -326,113 +248,6 @@ func TestWhatCannotBeBroughtBackSaysWhy(t *testing.T) {
 	}
 }
 
-func TestARelease(t *testing.T) {
-	mode := rolloutv1alpha1.InPlaceMode
-	for sentence, c := range map[string]struct {
-		kind    string
-		change  fields
-		release engine.Release
-		want    string
-	}{
-		"a CloneSet that succeeded":           {"CloneSet", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"partition":0}}}`},
-		"a CloneSet that did not stays":       {"CloneSet", nil, engine.Release{Mode: mode, Asked: 2}, `{"spec":{"updateStrategy":{"partition":3}}}`},
-		"a CafeDeployment has its groups":     {"CafeDeployment", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"strategy":{"partition":null}}}`},
-		"one that did not succeed has not":    {"CafeDeployment", nil, engine.Release{Mode: mode, Asked: 2}, `{"spec":{"strategy":{"partition":3}}}`},
-		"a StatefulSet":                       {"StatefulSet", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`},
-		"one that had OnDelete has it":        {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
-		"also when it did not succeed":        {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, engine.Release{Mode: mode}, `{"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
-		"a DaemonSet has its strategy":        {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(2)}}}, engine.Release{Mode: mode, Opens: true}, `{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2},"type":"RollingUpdate"}}}`},
-		"or OnDelete, when it did not":        {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate"}}, engine.Release{Mode: mode}, `{}`},
-		"a kind that is described by paths":   {"Flock", nil, engine.Release{Mode: mode, Opens: true}, `{"spec":{"keep":0}}`},
-		"one that was scaled stays as it is ": {"CloneSet", nil, engine.Release{Mode: rolloutv1alpha1.ScaleMode, Opens: true}, `{}`},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			s := held(t, c.kind, c.change, five...)
-			c.release.Because = because
-			steps := act(t, s, observe(t, c.kind, s, Ask{}), c.release)
-			if len(steps) != 1 {
-				t.Fatalf("got %d steps", len(steps))
-			}
-			got := map[string]any{}
-			if err := json.Unmarshal([]byte(patchOf(t, steps[0])), &got); err != nil {
-				t.Fatal(err)
-			}
-			wantMeta := map[string]any{"annotations": nil, "labels": nil, "ownerReferences": nil}
-			if diff := cmp.Diff(any(wantMeta), got["metadata"]); diff != "" {
-				t.Errorf("metadata (-want +got):\n%s", diff)
-			}
-			delete(got, "metadata")
-			rest, err := json.Marshal(got)
-			if err != nil || string(rest) != c.want {
-				t.Errorf("got %s, %v, want %s", rest, err, c.want)
-			}
-			if after := observe(t, c.kind, s, Ask{}); after.Workload.Held || after.Workload.Owner != "" {
-				t.Errorf("it is still held: %+v", after.Workload)
-			}
-		})
-	}
-}
-
-func TestOnlyWhatIsOursIsTakenOff(t *testing.T) {
-	other := map[string]any{"apiVersion": "a/v1", "kind": "Application", "name": "all", "uid": "tracker", "controller": true}
-	s := held(t, "CloneSet", fields{"metadata.ownerReferences": []any{other}, "metadata.labels": map[string]any{"a": "b"}, "metadata.annotations": map[string]any{"c": "d"}})
-	o := stored(t, "CloneSet", s)
-	if refs := o.GetOwnerReferences(); len(refs) != 2 || refs[1].Controller != nil || *refs[1].BlockOwnerDeletion {
-		t.Fatalf("there can be one controller only, and there are %+v", refs)
-	}
-	act(t, s, observe(t, "CloneSet", s, Ask{}), engine.Release{Because: because, Mode: rolloutv1alpha1.InPlaceMode})
-	o = stored(t, "CloneSet", s)
-	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "tracker" || len(o.GetLabels()) != 1 || len(o.GetAnnotations()) != 1 {
-		t.Errorf("left are %+v, %v, %v", refs, o.GetLabels(), o.GetAnnotations())
-	}
-}
-
-func TestWhoHoldsAWorkload(t *testing.T) {
-	mine := map[string]any{"apiVersion": "standard.oam.dev/v1alpha1", "kind": "RolloutTrait", "name": "release", "uid": "r-uid", "controller": true}
-	theirs := map[string]any{"apiVersion": "standard.oam.dev/v1alpha1", "kind": "RolloutTrait", "name": "other", "uid": "o-uid", "controller": true}
-	record := func(holder, of string) map[string]any {
-		return map[string]any{rolloutv1alpha1.AnnotationHeld: fmt.Sprintf(`{"holder":%q,"of":%q,"novelty":1}`, holder, of)}
-	}
-	for sentence, c := range map[string]struct {
-		refs        []any
-		annotations map[string]any
-		held        bool
-		owner       string
-	}{
-		"nobody":                         {nil, nil, false, ""},
-		"we do":                          {[]any{mine}, record("r-uid", "w-uid"), true, ""},
-		"we do, and our record was lost": {[]any{mine}, nil, true, ""},
-		"we do, and our reference was lost with a rollout that left its dependents": {nil, record("r-uid", "w-uid"), true, ""},
-		"somebody else does":            {[]any{theirs}, record("o-uid", "w-uid"), false, "RolloutTrait other"},
-		"somebody else has taken over":  {[]any{theirs}, record("r-uid", "w-uid"), false, "RolloutTrait other"},
-		"somebody else did, and died":   {nil, record("o-uid", "w-uid"), false, ""},
-		"it is a copy of what we held":  {[]any{mine}, record("r-uid", "of another"), false, ""},
-		"nobody can read what was kept": {[]any{mine}, map[string]any{rolloutv1alpha1.AnnotationHeld: "{"}, false, ""},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			change := fields{}
-			if c.refs != nil {
-				change["metadata.ownerReferences"] = c.refs
-			}
-			if c.annotations != nil {
-				change["metadata.annotations"] = c.annotations
-			}
-			s := server(t, workload(t, "CloneSet", change), bothRevisions(t)...)
-			got := observe(t, "CloneSet", s, Ask{})
-			if got.Workload.Held != c.held || got.Workload.Owner != c.owner {
-				t.Errorf("held %v by %q, want %v by %q", got.Workload.Held, got.Workload.Owner, c.held, c.owner)
-			}
-			if c.held || c.owner != "" {
-				return
-			}
-			act(t, s, got, holdIn(rolloutv1alpha1.InPlaceMode, 0))
-			if after := observe(t, "CloneSet", s, Ask{Before: true}); !after.Workload.Held || !after.Workload.Before.Known {
-				t.Errorf("it cannot be held: %+v", after.Workload)
-			}
-		})
-	}
-}
-
 func TestActionsThatAreNotAboutWorkloadsAreRefused(t *testing.T) {
 	seen := observe(t, "CloneSet", server(t, workload(t, "CloneSet", nil), bothRevisions(t)...), Ask{})
 	for _, a := range []engine.Action{engine.Enter{}, engine.Leave{}, engine.Invoke{}, engine.Measure{}} {
@@ -447,36 +262,6 @@ func TestActionsThatAreNotAboutWorkloadsAreRefused(t *testing.T) {
 	if got, err := Steps(pair, holder, engine.Advance{To: 1}); err == nil {
 		t.Errorf("a Deployment is advanced by %v", got)
 	}
-}
-
-// TestToHoldAndToLetGoLeavesWhatWasThere: the partition and the pause apart, which are as the contract leaves them.
-func TestToHoldAndToLetGoLeavesWhatWasThere(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		kind := rapid.SampledFrom(append([]string{"Deployment", "Herd"}, versioned...)).Draw(r, "kind")
-		mode := rapid.SampledFrom([]rolloutv1alpha1.RolloutMode{rolloutv1alpha1.ScaleMode, rolloutv1alpha1.InPlaceMode, rolloutv1alpha1.TwoObjectsMode}).Draw(r, "mode")
-		where := kindNamed(t, kind).places()
-		o := workload(t, kind, nil)
-		if len(where.paused) > 0 && rapid.Bool().Draw(r, "paused") {
-			where.paused.set(o, rapid.Bool().Draw(r, "is paused"))
-		}
-		if rapid.Bool().Draw(r, "labels") {
-			o.SetLabels(map[string]string{"a": "b"})
-		}
-		s := server(t, o, append(bothRevisions(t), five...)...)
-		first := stored(t, kind, s)
-		act(t, s, observe(t, kind, s, Ask{}), holdIn(mode, 0))
-		act(t, s, observe(t, kind, s, Ask{}), engine.Release{Because: because, Mode: mode, Asked: 0})
-		last := stored(t, kind, s)
-		for _, p := range []path{where.partition, where.paused, in("metadata", "resourceVersion"), in("metadata", "generation")} {
-			if len(p) > 0 && (mode != rolloutv1alpha1.ScaleMode || p[0] == "metadata") {
-				p.remove(first)
-				p.remove(last)
-			}
-		}
-		if diff := cmp.Diff(first.Object, last.Object); diff != "" {
-			r.Errorf("%s (-before +after):\n%s", kind, diff)
-		}
-	})
 }
 
 // TestNoMorePodsThanAskedMayBeUpdated: whatever pods there are.

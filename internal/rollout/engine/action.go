@@ -43,7 +43,15 @@ type Because string
 // Why returns the reason.
 func (b Because) Why() string { return string(b) }
 
-func (Because) sealed() {}
+func (Enter) sealed()     {}
+func (Leave) sealed()     {}
+func (Hold) sealed()      {}
+func (Advance) sealed()   {}
+func (Resize) sealed()    {}
+func (BringBack) sealed() {}
+func (Release) sealed()   {}
+func (Invoke) sealed()    {}
+func (Measure) sealed()   {}
 
 // Enter puts the finalizer on the rollout.
 type Enter struct{ Because }

@@ -45,12 +45,16 @@ func (m *machine) verify() verdict {
 		}
 	}
 	running, v := m.kindOfRollout()
-	if v != nil && v.event == AlreadyDone { // what is asked for later is compared with this
-		m.status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: m.Rollout.Target, SourceRef: m.Rollout.Source, TargetSize: m.Rollout.Plan.TargetSize}
-		m.status.NewPodTemplateIdentifier = m.Target.Template
-		m.status.RolloutOriginalSize, m.status.RolloutTargetSize = int32(m.Target.Replicas), int32(m.Target.Replicas)
+	if running == nil {
+		running = &rolloutv1alpha1.RunningRollout{}
 	}
+	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
 	if v != nil {
+		if v.event == AlreadyDone {
+			m.status.Running = running // what was asked for, to know what is new
+			m.status.NewPodTemplateIdentifier = m.Target.Template
+			m.status.RolloutOriginalSize, m.status.RolloutTargetSize = int32(m.Target.Replicas), int32(m.Target.Replicas)
+		}
 		return *v
 	}
 	for _, side := range m.sides() {
@@ -58,7 +62,6 @@ func (m *machine) verify() verdict {
 			return waitForWorkload(fmt.Sprintf("waits until %s %s has ended what it is in the middle of: %s", m.ref(side).Kind, m.ref(side).Name, w.Busy))
 		}
 	}
-	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
 	running.RolloutBatches = Batches(&m.Rollout.Plan, int(running.Total))
 	if err := CheckBatches(running.RolloutBatches, int(running.Total)); err != nil {
 		return impossible("BatchesDoNotAddUp", err.Error())

@@ -8,6 +8,24 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
+// What has found nothing to do has ended as well, and begins anew when something new is asked for.
+func TestARolloutThatWasDoneAlreadyBeginsAnewForAnotherTarget(t *testing.T) {
+	w := twoObjects(0)
+	w.Target.Replicas, w.Target.Pods, w.Target.Ready, w.Target.Available = 4, 4, 4, 4
+	w.Rollout.Plan.RolloutBatches = nil
+	c := newCluster(w)
+	c.run(10e9, nil)
+	if !c.in(Succeeded) {
+		t.Fatalf("it is in %s: %s", StateOf(&c.world.Rollout.Status), c.world.Rollout.Status.Message)
+	}
+	c.edit(func(r *Rollout) { r.Target, r.Source = older, &newer })
+	c.world.Target, *c.world.Source = *c.world.Source, c.world.Target
+	c.run(60e9, nil)
+	if got := c.world.Target.Replicas; !c.in(Succeeded) || got != 4 {
+		t.Errorf("it is in %s, and the new target has %d pods: %s", StateOf(&c.world.Rollout.Status), got, c.world.Rollout.Status.Message)
+	}
+}
+
 // A status of before a change says that all pods are on the newest template. Who believes it takes a rollout for done that has
 // not begun.
 func TestAStatusThatIsBehindTheSpecIsWaitedFor(t *testing.T) {

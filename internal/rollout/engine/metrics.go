@@ -37,6 +37,9 @@ func (m *machine) measure() (verdict, bool) {
 		} else {
 			v.actions = append(v.actions, Measure{Because("its interval is over"), key, metric, int(m.status.CurrentBatch)})
 		}
+		if said := m.Asked[key]; said != "" {
+			judged.Message += "; " + said
+		}
 		waits = append(waits, judged.Message)
 	}
 	if len(waits) == 0 {

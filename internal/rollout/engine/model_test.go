@@ -24,6 +24,8 @@ type cluster struct {
 	hooks func(key string, attempt int) Call
 	// metric is the number that each sample gives.
 	metric float64
+	// silent is what came last of asking for metrics that never answer; empty when they do.
+	silent string
 
 	lines []string
 	gone  bool
@@ -137,7 +139,6 @@ func (c *cluster) act(a Action) {
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:
 		w := c.side(a.On)
-		w.Others += w.Replicas - w.Replicas
 		w.Replicas, w.Seen = a.To, false
 	case BringBack:
 		w := &c.world.Target
@@ -165,6 +166,10 @@ func (c *cluster) act(a Action) {
 		call.Attempts = attempts
 		c.world.Calls[a.Key] = call
 	case Measure:
+		if c.silent != "" {
+			c.world.Asked = map[string]string{a.Key: c.silent}
+			return
+		}
 		c.world.Samples[a.Key] = Sample{measure.Sample{Kind: measure.Measured, Value: c.metric}, c.now}
 	}
 }

@@ -51,15 +51,15 @@ func Next(w World, now time.Time) Plan {
 			return m.plan(v)
 		}
 		m.move(v)
-		if m.turns() {
+		if m.looksElsewhere() {
 			break
 		}
 	}
 	return m.plan(verdict{why: m.status.Message, again: time.Millisecond})
 }
 
-// turns tells whether the next state looks at other things than this one did: other workloads, or what there was before.
-func (m *machine) turns() bool {
+// looksElsewhere tells whether the next state looks at other things than this one did: other workloads, or what there was before.
+func (m *machine) looksElsewhere() bool {
 	switch m.state() {
 	case Failing, Abandoning, Deleting:
 		return true

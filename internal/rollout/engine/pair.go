@@ -49,7 +49,7 @@ func (c pair) begin(goal int) (int, time.Duration) {
 func (c pair) grow(n int, again time.Duration) verdict {
 	v := c.give(Target, n)
 	if !c.growsFirst() {
-		if v = c.take(Source, c.total()-n, 0); v.event != "" {
+		if v = c.take(Source, c.total()-n); v.event != "" {
 			v = c.give(Target, n)
 		}
 	}
@@ -71,7 +71,7 @@ func (c pair) reach(n int) verdict {
 	if v := c.stands(Target, n-c.tolerated()); v.event == "" {
 		return v
 	}
-	return c.take(Source, c.total()-n, 0)
+	return c.take(Source, c.total()-n)
 }
 
 // back undoes a batch: what was taken from the source is given back to it, in the order of the strategy.
@@ -79,7 +79,7 @@ func (c pair) back(n int) verdict {
 	keeps := max(n, c.Target.Before.Replicas) // what the target had before any of this stays
 	gets := max(c.total()-keeps, 0)
 	if !c.growsFirst() {
-		if v := c.take(Target, keeps, 0); v.event == "" {
+		if v := c.take(Target, keeps); v.event == "" {
 			return v
 		}
 	}
@@ -91,7 +91,7 @@ func (c pair) back(n int) verdict {
 	if v := c.stands(Source, gets-c.tolerated()); v.event == "" {
 		return v
 	}
-	v := c.take(Target, keeps, 0)
+	v := c.take(Target, keeps)
 	if v.event != "" {
 		v.event = Released
 	}
@@ -107,13 +107,11 @@ func (c pair) give(s Side, n int) verdict {
 }
 
 // take lets a side have at most n pods, and waits for the others to go.
-func (c pair) take(s Side, n int, again time.Duration) verdict {
+func (c pair) take(s Side, n int) verdict {
 	w := c.workload(s)
 	switch {
 	case w.Replicas > max(n, 0):
-		v := waitForPods(fmt.Sprintf("leaves the %s %d pods", s, max(n, 0)), c.resize(s, max(n, 0)))
-		v.again = again
-		return v
+		return waitForPods(fmt.Sprintf("leaves the %s %d pods", s, max(n, 0)), c.resize(s, max(n, 0)))
 	case !w.Seen || w.Pods > w.Replicas:
 		return waitForPods(waitsFor(fmt.Sprintf("waits for pods of the %s to go: there are %d of %d", s, w.Pods, w.Replicas), w))
 	}

@@ -22,6 +22,8 @@ type World struct {
 	Calls map[string]Call
 	// Samples are those of metrics that were taken, by the key of the sample.
 	Samples map[string]Sample
+	// Asked is what came last of asking for samples that were not taken yet, by the same key.
+	Asked map[string]string
 }
 
 // Rollout is an object that has a RolloutPlan.

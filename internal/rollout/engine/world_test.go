@@ -135,7 +135,9 @@ func withHooks(answer Call) func(*World) {
 			hook := rolloutv1alpha1.RolloutWebhook{Type: kind, Name: "gate", URL: "http://127.0.0.1"}
 			w.Rollout.Plan.RolloutWebhooks = append(w.Rollout.Plan.RolloutWebhooks, hook)
 			m := &machine{World: *w, status: w.Rollout.Status}
-			w.Calls[m.callKey(hook, false)] = answer
+			for _, called := range m.turns(kind, "plan", []rolloutv1alpha1.RolloutWebhook{hook}) {
+				w.Calls[called.key] = answer
+			}
 		}
 	}
 }

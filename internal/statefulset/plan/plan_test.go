@@ -277,7 +277,8 @@ func TestWhatCannotBeActedOnIsSaidAndNothingIsDone(t *testing.T) {
 		"an entry of reserveOrdinals": {func(s *kruisev1beta1.StatefulSet) {
 			s.Spec.ReserveOrdinals = []intstr.IntOrString{intstr.FromString("1..3")}
 		}, `spec.reserveOrdinals: "1..3"`},
-		"an empty selector": {func(s *kruisev1beta1.StatefulSet) { s.Spec.Selector = &metav1.LabelSelector{} }, "spec.selector: must not be empty"},
+		"an empty selector":                            {func(s *kruisev1beta1.StatefulSet) { s.Spec.Selector = &metav1.LabelSelector{} }, "spec.selector: must not be empty"},
+		"a selector that its own pods would not match": {func(s *kruisev1beta1.StatefulSet) { s.Spec.Selector.MatchLabels["app"] = "other" }, "does not match the labels of spec.template"},
 		"a selector that is nonsense": {func(s *kruisev1beta1.StatefulSet) {
 			s.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Or"}}}
 		}, "spec.selector: "},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -23,13 +22,9 @@ import (
 // object was stored.
 func (p *pass) read() error {
 	spec := &p.world.Set.Spec
-	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
-	if err != nil {
-		return fmt.Errorf("spec.selector: %w", err)
-	}
-	p.selector = selector
-	if selector.Empty() {
-		return errors.New("spec.selector: must not be empty")
+	var err error
+	if p.selector, err = pod.Selector(spec.Selector, spec.Template.Labels); err != nil {
+		return err
 	}
 	if p.world.Live.Err != nil {
 		return fmt.Errorf("spec.template: %w", p.world.Live.Err)

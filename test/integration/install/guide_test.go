@@ -3,13 +3,9 @@
 package install
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"slipway.dev/slipway/test/guide"
 )
 
 // TestTheGuideToTakeOverFromOpenKruiseWorks runs the commands of the guide, section by section in one shell, on a cluster on
@@ -52,39 +50,27 @@ func TestTheGuideToTakeOverFromOpenKruiseWorks(t *testing.T) {
 	shell.run(t, sections[4])
 }
 
-var (
-	step   = regexp.MustCompile(`(?m)^## \d+\. `)
-	script = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
-)
-
-// sectionsOf are the commands of the numbered sections of a guide.
+// sectionsOf are the commands of the numbered sections of a guide that have some.
 func sectionsOf(t *testing.T, path string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), path))
+	all, err := guide.Read(filepath.Join(root(t), path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sections []string
-	for _, section := range step.Split(string(text), -1)[1:] {
-		var commands strings.Builder
-		for _, block := range script.FindAllStringSubmatch(section, -1) {
-			commands.WriteString(block[1])
-		}
-		if commands.Len() > 0 {
-			sections = append(sections, commands.String())
+	for _, s := range all {
+		if len(s.Commands) > 0 {
+			sections = append(sections, strings.Join(s.Commands, ""))
 		}
 	}
 	return sections
 }
 
-// terminal is a shell that ends with the first command that fails.
-type terminal struct {
-	in  io.Writer
-	out *bufio.Reader
-}
+// terminal is a shell of a test.
+type terminal struct{ *guide.Shell }
 
 // startShell starts a shell in a folder of its own, in which config is that of the repository, with kubectl and slipway at hand.
-func startShell(t *testing.T) *terminal {
+func startShell(t *testing.T) terminal {
 	t.Helper()
 	dir, tools := t.TempDir(), t.TempDir()
 	if err := os.Symlink(filepath.Join(root(t), "config"), filepath.Join(dir, "config")); err != nil {
@@ -104,47 +90,20 @@ func startShell(t *testing.T) *terminal {
 		t.Fatal(err)
 	}
 
-	command := exec.CommandContext(t.Context(), "sh", "-eu")
-	command.Dir = dir
-	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+tools, "PATH="+tools+":"+binaries+":"+os.Getenv("PATH"))
-	in, err := command.StdinPipe()
+	shell, err := guide.Start(t.Context(), dir, "KUBECONFIG="+kubeconfig, "HOME="+tools, "PATH="+tools+":"+binaries+":"+os.Getenv("PATH"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, all, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	command.Stdout, command.Stderr = all, all
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = all.Close() // the shell has its own
-	t.Cleanup(func() {
-		_ = in.Close()     // ends it
-		_ = command.Wait() // an error was told by run already
-		_ = out.Close()
-	})
-	return &terminal{in: in, out: bufio.NewReader(out)}
+	t.Cleanup(shell.Close)
+	return terminal{shell}
 }
 
-const ended = "the commands have ended"
-
 // run has the shell run commands and returns what they print.
-func (s *terminal) run(t *testing.T, commands string) string {
+func (s terminal) run(t *testing.T, commands string) string {
 	t.Helper()
-	if _, err := fmt.Fprintf(s.in, "%s\necho '%s'\n", commands, ended); err != nil {
-		t.Fatalf("the shell has ended: %v", err)
+	printed, err := s.Run(commands)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var printed strings.Builder
-	for {
-		line, err := s.out.ReadString('\n')
-		if line == ended+"\n" {
-			return printed.String()
-		}
-		printed.WriteString(line)
-		if err != nil {
-			t.Fatalf("a command failed: %v\n%s\nprinted:\n%s", err, commands, printed.String())
-		}
-	}
+	return printed
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 )
@@ -152,6 +153,14 @@ func ofEachKind(t *testing.T, try func(*testing.T, kind)) {
 		},
 		"StatefulSet": func(replicas *int32) client.Object {
 			return &kruisev1beta1.StatefulSet{Spec: kruisev1beta1.StatefulSetSpec{Replicas: replicas, Selector: template.Selector, Template: template.Template}}
+		},
+		"InPlaceSet": func(replicas *int32) client.Object {
+			return &cafev1alpha1.InPlaceSet{Spec: cafev1alpha1.InPlaceSetSpec{Replicas: replicas, Selector: template.Selector, Template: template.Template}}
+		},
+		"CafeDeployment": func(replicas *int32) client.Object {
+			return &cafev1alpha1.CafeDeployment{Spec: cafev1alpha1.CafeDeploymentSpec{
+				Replicas: replicas, Selector: template.Selector, Template: template.Template, Topology: cafev1alpha1.Topology{Values: []string{"cell-a"}},
+			}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) { try(t, fresh) })

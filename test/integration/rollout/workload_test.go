@@ -57,8 +57,6 @@ type workload struct {
 	t    *testing.T
 	kind kind
 	name string
-	// made counts pods.
-	made int
 }
 
 func object(t *testing.T, text string) *unstructured.Unstructured {

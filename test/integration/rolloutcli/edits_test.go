@@ -151,7 +151,9 @@ func TestARolloutOfTwoDeploymentsFromItsBeginningToItsUndo(t *testing.T) {
 		}
 	}
 
-	report(t, "web", func(s *rolloutv1alpha1.RolloutStatus) { s.RollingState, s.WaitingFor = rolloutv1alpha1.RolloutSucceedState, "" })
+	report(t, "web", func(s *rolloutv1alpha1.RolloutStatus) {
+		s.RollingState, s.WaitingFor = rolloutv1alpha1.RolloutSucceedState, ""
+	})
 	must(t, "goes back from Deployment web-v2 to Deployment web-v1", "rollout", "undo", "web")
 	if r := rollout(t, "web"); r.Spec.TargetRef.Name != "web-v1" || r.Spec.SourceRef[0].Name != "web-v2" {
 		t.Errorf("afterwards it goes from %v to %v", r.Spec.SourceRef, r.Spec.TargetRef)

@@ -54,6 +54,11 @@ func touched(sub Subresource, before client.Object) client.Object {
 			return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
 		}
 		return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *cafev1alpha1.CafeDeployment:
+		if sub == Status {
+			return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 	case *corev1.Pod:
 		if sub == Status {
 			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}

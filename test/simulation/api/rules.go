@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,6 +43,15 @@ func prepareForCreate(obj client.Object) {
 		o.Generation = 1
 	case *cafev1alpha1.InPlaceSet:
 		o.Status = cafev1alpha1.InPlaceSetStatus{}
+		o.Generation = 1
+	case *cafev1alpha1.CafeDeployment:
+		o.Status = cafev1alpha1.CafeDeploymentStatus{}
+		o.Generation = 1
+	case *appsv1.ReplicaSet:
+		o.Status = appsv1.ReplicaSetStatus{}
+		o.Generation = 1
+	case *appsv1.StatefulSet:
+		o.Status = appsv1.StatefulSetStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
@@ -98,6 +108,15 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 	case *cafev1alpha1.InPlaceSet:
 		next := after.(*cafev1alpha1.InPlaceSet)
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *cafev1alpha1.CafeDeployment:
+		next := after.(*cafev1alpha1.CafeDeployment)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *appsv1.ReplicaSet:
+		next := after.(*appsv1.ReplicaSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *appsv1.StatefulSet:
+		next := after.(*appsv1.StatefulSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *corev1.Pod:
 		return preparePod(sub, old, after.(*corev1.Pod))
 	case *corev1.PersistentVolumeClaim:
@@ -110,7 +129,7 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 	return nil
 }
 
-// A custom resource with a status subresource: the status write may not touch metadata or spec, the other one not the status.
+// A resource with a status subresource: the status write may not touch metadata or spec, the other one not the status.
 func prepareSet[Spec, Stat any](sub Subresource, before, after *metav1.ObjectMeta, oldSpec, newSpec *Spec, oldStatus, newStatus *Stat) {
 	if sub == Status {
 		*after, *newSpec = *before.DeepCopy(), *oldSpec

@@ -31,6 +31,7 @@ func TestAllFeaturesAreExercised(t *testing.T) {
 		"a hook lets a pod be deleted":                       70,
 		"a hook marks a pod not ready":                       30,
 		"a node reports late":                                157,
+		"a node reports a pod ready that was drained":        23,
 		"a partition holds a release":                        55,
 		"a pause holds a release":                            33,
 		"a pod goes from Normal to PreparingDelete":          65,

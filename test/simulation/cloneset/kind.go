@@ -30,7 +30,7 @@ type Hooks struct {
 // kind is CloneSet, as the world meets it.
 type kind struct{ hooks Hooks }
 
-var _ world.Kind = kind{}
+var _ world.SetKind = kind{}
 
 func (kind) Stored() api.Kind { return api.CloneSets }
 
@@ -69,6 +69,7 @@ func (kind) Asks(o client.Object) world.Spec {
 	return world.Spec{
 		Template: &set.Spec.Template, Hooks: ptr.Deref(set.Spec.Lifecycle, kruisev1alpha1.Lifecycle{}),
 		MinReadySeconds: set.Spec.MinReadySeconds, Paused: set.Spec.UpdateStrategy.Paused, Current: set.Status.CurrentRevision,
+		GraceSeconds: grace(set),
 	}
 }
 

@@ -200,6 +200,12 @@ func TestMutationsAreCaught(t *testing.T) {
 			world.Anything, Hooks{Dependencies: func(d *cloneset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"above replicas", "would be available, with", "of the update revision"},
 		},
+		"a closed gate passes for a pod that is out of service": {
+			world.Draining, seeing(world.Blinded), []string{"while endpoints have its pod"},
+		},
+		"the grace period counts from the first drain": {
+			world.Draining, seeing(world.Timeless), []string{"after its pod was last ready"},
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -437,4 +443,12 @@ func withoutVersion(obj client.Object, patch client.Patch) client.Patch {
 		panic(fmt.Sprintf("writing the patch: %v", err))
 	}
 	return client.RawPatch(patch.Type(), data)
+}
+
+// seeing lets the plan be made for other pods than there are.
+func seeing(pods func([]*corev1.Pod) []*corev1.Pod) Hooks {
+	return Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+		w.Pods = pods(w.Pods)
+		return plan.Next(w, now)
+	}}
 }

@@ -88,7 +88,7 @@ func (s *simulation) inStep(t *testing.T) bool {
 		}
 	}
 	before := len(s.Server.Log())
-	if s.Manager.Queued {
+	if len(s.Manager.Queued()) > 0 {
 		if err := s.Manager.Reconcile(); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func (s *simulation) collectClaims() {
 
 // letGo is a provider of hooks that does its work the moment it is asked. It returns whether there was any.
 func (s *simulation) letGo(pod *corev1.Pod) bool {
-	says, change := world.Provision(pod, s.Kind.Asks(s.Set()).Hooks)
+	says, change := world.Provision(pod, kind{}.Asks(s.Set()).Hooks)
 	if change == nil {
 		return false
 	}

@@ -156,6 +156,13 @@ func TestRelease(t *testing.T) {
 		}), Moments: []world.Moment[*spec]{
 			{Says: "releases v2", Edit: image("v2")},
 		}},
+		"late-nodes": {Set: inPlace(2, func(s *spec) {
+			s.Spec.UpdateStrategy.InPlaceUpdateStrategy = &kruisev1alpha1.InPlaceUpdateStrategy{GracePeriodSeconds: 10}
+		}), Moments: []world.Moment[*spec]{
+			{Says: "releases v2", Edit: image("v2")},
+			{After: 2, Says: "the node has not seen the drain, and reports the pod ready", Resends: true},
+			{After: 1, Says: "and once more", Resends: true},
+		}},
 		"percentages": {Set: inPlace(5, func(s *spec) {
 			s.Spec.UpdateStrategy.MaxUnavailable = world.Percent(33)
 		}), Moments: []world.Moment[*spec]{

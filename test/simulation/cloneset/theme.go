@@ -19,7 +19,7 @@ const (
 )
 
 // themes are drawn from for a story that was not given one.
-var themes = []world.Theme{world.Anything, world.Anything, world.Anything, world.Hooked, world.Hooked, world.Claiming, Surging, Ordering, Ordering, world.Together, world.Together, world.Together}
+var themes = []world.Theme{world.Anything, world.Anything, world.Anything, world.Hooked, world.Hooked, world.Claiming, world.Draining, Surging, Ordering, Ordering, world.Together, world.Together, world.Together}
 
 // firstRelease is what the set begins with.
 func (s *simulation) firstRelease() world.Release {
@@ -67,6 +67,10 @@ func (s *simulation) dwell(set *kruisev1alpha1.CloneSet) {
 		set.Spec.Replicas = ptr.To(int32(3 + s.Random.IntN(4)))
 		s.order(set)
 	}
+	if s.About(world.Draining) {
+		u.Type = kruisev1alpha1.InPlaceIfPossibleCloneSetUpdateStrategyType
+		u.InPlaceUpdateStrategy = &kruisev1alpha1.InPlaceUpdateStrategy{GracePeriodSeconds: s.SomeGrace()}
+	}
 	if s.About(world.Together) {
 		u.Partition = world.Number(s.Random.IntN(3))
 		set.Spec.ScaleStrategy.MaxUnavailable = []*intstr.IntOrString{world.Number(1), world.Number(2), world.Percent(50)}[s.Random.IntN(3)]
@@ -83,7 +87,7 @@ func (s *simulation) themedEdit(set *kruisev1alpha1.CloneSet) {
 	}
 	spec := &set.Spec
 	switch n := s.Random.IntN(8); {
-	case n < 3:
+	case n < 3, theme == world.Draining && n > 4:
 		s.NewTemplate(&set.Spec.Template)
 	case n == 3:
 		spec.Replicas = ptr.To(int32(1 + s.Random.IntN(6)))

@@ -35,7 +35,7 @@ type Hooks struct {
 // kind is InPlaceSet, as the world meets it.
 type kind struct{ hooks Hooks }
 
-var _ world.Kind = kind{}
+var _ world.SetKind = kind{}
 
 func (kind) Stored() api.Kind { return api.InPlaceSets }
 
@@ -70,7 +70,7 @@ func (kind) Asks(o client.Object) world.Spec {
 	set := typed(o)
 	asks := world.Spec{
 		Template: &set.Spec.Template, ByGate: true, MinReadySeconds: set.Spec.MinReadySeconds, Paused: set.Spec.Strategy.Paused,
-		Current: set.Status.CurrentRevision,
+		Current: set.Status.CurrentRevision, GraceSeconds: set.Spec.Strategy.GracePeriodSeconds,
 	}
 	if declared := declared(set); len(declared) > 0 {
 		hook := &world.Hook{}

@@ -22,8 +22,8 @@ type simulation struct{ *world.Story }
 
 var _ world.Users = &simulation{}
 
-// themes: a story about hooks begins with components, and they change.
-var themes = []world.Theme{world.Anything, world.Hooked, world.Hooked}
+// themes: a story about hooks begins with components, and they change; one about grace periods begins with one.
+var themes = []world.Theme{world.Anything, world.Hooked, world.Hooked, world.Draining}
 
 // Run plays the story of a seed. It returns the first violation, with what had happened at that point; nil if there is none.
 func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error {
@@ -69,6 +69,9 @@ func (s *simulation) Begin() {
 	}
 	for range s.Random.IntN(4) {
 		s.randomEdit(set)
+	}
+	if s.About(world.Draining) {
+		set.Spec.Strategy.GracePeriodSeconds, set.Spec.Strategy.Paused = s.SomeGrace(), false
 	}
 	s.Create(set)
 }

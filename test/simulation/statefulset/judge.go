@@ -277,9 +277,11 @@ func (s *scene) mayUpdate(pod *corev1.Pod) error {
 
 // inTurn: of ordered pods, a healthy one is updated when all are available and the higher ones are done; a broken one when nothing
 // terminates and no higher one is broken on an older revision. Its own readiness, and that of others, is not waited for then. A pod that
-// must be updated in place and cannot be is left as it is, and holds up no other.
+// must be updated in place and cannot be is left as it is, and holds up no other. Broken is also who serves and waits for a size that
+// its node does not have.
 func (s *scene) inTurn(pod *corev1.Pod, position int) error {
-	healthy := world.InService(pod)
+	sound := func(p *corev1.Pod) bool { return world.InService(p) && !world.Holds(p, corev1.PodResizePending) }
+	healthy := sound(pod)
 	if healthy && s.down(pod.Name) > 0 {
 		return fmt.Errorf("healthy pod %s is updated while others are not available", pod.Name)
 	}
@@ -293,7 +295,7 @@ func (s *scene) inTurn(pod *corev1.Pod, position int) error {
 	for i := position + 1; i < len(s.Live); i++ {
 		other := s.at(i)
 		behind := func(p *corev1.Pod) bool {
-			return world.Active(p) && s.Old(p) && world.StateOf(p) == kruisev1alpha1.LifecycleNormal && (healthy || !world.InService(p))
+			return world.Active(p) && s.Old(p) && world.StateOf(p) == kruisev1alpha1.LifecycleNormal && (healthy || !sound(p))
 		}
 		if other != nil && behind(other) && s.sees(other, behind) && s.canChange(other) && !s.growing(other.Name) && !s.claimBehind(other.Name) {
 			return fmt.Errorf("pod %s is updated before %s above it", pod.Name, other.Name)

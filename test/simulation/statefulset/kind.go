@@ -35,7 +35,7 @@ type Hooks struct {
 // kind is StatefulSet, as the world meets it.
 type kind struct{ hooks Hooks }
 
-var _ world.Kind = kind{}
+var _ world.SetKind = kind{}
 
 func (kind) Stored() api.Kind { return api.StatefulSets }
 
@@ -104,6 +104,7 @@ func (kind) Asks(o client.Object) world.Spec {
 	return world.Spec{
 		Template: &set.Spec.Template, Hooks: ptr.Deref(set.Spec.Lifecycle, kruisev1alpha1.Lifecycle{}),
 		MinReadySeconds: ptr.Deref(r.MinReadySeconds, 0), Paused: r.Paused, Current: set.Status.CurrentRevision,
+		GraceSeconds: int32(grace(r)),
 	}
 }
 

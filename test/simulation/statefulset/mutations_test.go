@@ -159,8 +159,14 @@ func TestMutationsAreCaught(t *testing.T) {
 			[]string{"is created with labels"},
 		},
 		"freshness never waits": {
-			Broken, Hooks{Dependencies: func(d *statefulset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
+			world.Together, Hooks{Dependencies: func(d *statefulset.Dependencies) { d.Writes = freshness.New(d.Live, d.Live, d.Clock, 0) }},
 			[]string{"is created before", "positions would be unavailable", "is scaled in before", "while others are not available", "scaleStrategy allows", "terminates", "is scaled in while"},
+		},
+		"a closed gate passes for a pod that is out of service": {
+			world.Draining, seeing(world.Blinded), []string{"while endpoints have its pod"},
+		},
+		"the grace period counts from the first drain": {
+			world.Draining, seeing(world.Timeless), []string{"after its pod was last ready"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -314,4 +320,12 @@ func updatingFromBelow(w plan.World, now time.Time) plan.Plan {
 		}
 	}
 	return p
+}
+
+// seeing lets the plan be made for other pods than there are.
+func seeing(pods func([]*corev1.Pod) []*corev1.Pod) Hooks {
+	return Hooks{Plan: func(w plan.World, now time.Time) plan.Plan {
+		w.Pods = pods(w.Pods)
+		return plan.Next(w, now)
+	}}
 }

@@ -27,7 +27,7 @@ const (
 
 // themes are drawn from for a story that was not given one.
 var themes = []world.Theme{
-	world.Anything, world.Anything, world.Hooked, world.Hooked, world.Claiming, world.Claiming, world.Together, world.Together,
+	world.Anything, world.Anything, world.Draining, world.Hooked, world.Hooked, world.Claiming, world.Claiming, world.Together, world.Together,
 	Ordered, Parallel, Broken, Broken, Moving, Labelled,
 }
 
@@ -124,6 +124,10 @@ func (s *simulation) shape(set *kruisev1beta1.StatefulSet) {
 	if s.About(world.Hooked) {
 		roll(set).PodUpdatePolicy = kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType
 	}
+	if s.About(world.Draining) {
+		roll(set).PodUpdatePolicy = kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType
+		roll(set).InPlaceUpdateStrategy = &kruisev1alpha1.InPlaceUpdateStrategy{GracePeriodSeconds: s.SomeGrace()}
+	}
 	if s.About(Moving, world.Together) {
 		s.reserve(set)
 		set.Spec.Ordinals = &kruisev1beta1.StatefulSetOrdinals{Start: int32(s.Random.IntN(3))}
@@ -155,7 +159,7 @@ func (s *simulation) EditOnce() {
 // themedEdit is an edit that goes with the theme.
 func (s *simulation) themedEdit(set *kruisev1beta1.StatefulSet) {
 	switch n := s.Random.IntN(6); {
-	case n < 2:
+	case n < 2, s.About(world.Draining) && n < 5:
 		s.NewTemplate(&set.Spec.Template)
 	case s.About(world.Hooked) && n < 4:
 		s.secondThoughts(set)

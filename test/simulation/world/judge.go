@@ -26,15 +26,16 @@ const Actor = "manager"
 type Judge struct {
 	Server *api.Server
 	clock  clock.PassiveClock
-	kind   Kind
-	View   *api.Cache       // what the manager sees
-	Began  int64            // the last version before the running reconcile
-	Meant  []step.Step      // what it has decided on so far
-	saw    []client.Object  // the versions of the set that the running reconcile may act on
-	done   int              // how much of the log was judged
-	caught map[api.Kind]int // how much of the history the manager's first process after a death must know again
+	kind   SetKind
+	View   *api.Cache // what the manager sees
+	past   Past
+	Began  int64           // the last version before the running reconcile
+	Meant  []step.Step     // what it has decided on so far
+	saw    []client.Object // the versions of the set that the running reconcile may act on
+	done   int             // how much of the log was judged
 	Ours   map[types.UID]*Deeds
-	data   map[types.UID]Release // of revisions
+	served map[types.UID]time.Time // until when pods were ready, as far as endpoints know
+	data   map[types.UID]Release   // of revisions
 	// Deleted are the names of pods that the manager deleted while they were active.
 	Deleted map[string]bool
 	Err     error // the first violation
@@ -49,53 +50,72 @@ type Deeds struct {
 	Moved     int64 // given another revision
 }
 
-func newJudge(server *api.Server, c clock.PassiveClock, kind Kind, tell func(string, ...any)) *Judge {
-	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
+func newJudge(server *api.Server, c clock.PassiveClock, kind SetKind, tell func(string, ...any)) *Judge {
+	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, served: map[types.UID]time.Time{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
 }
 
-// begin starts a reconcile that looks at view.
-func (j *Judge) begin(view *api.Cache, key types.NamespacedName) {
+// Begin starts a reconcile that looks at view.
+func (j *Judge) Begin(view *api.Cache) {
 	j.View, j.saw, j.Began, j.Meant = view, nil, 0, nil
 	if log := j.Server.Log(); len(log) > 0 {
 		j.Began = log[len(log)-1].Version
 	}
-	if set := view.Peek(j.kind.Stored(), key); set != nil {
+	if set := view.Peek(j.kind.Stored(), TheSet); set != nil {
 		j.saw = append(j.saw, set)
 	}
 }
 
-// reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
-// nobody can expect it to count right: its memory is gone, and its cache does not show everything. What must hold even then is
-// what can be judged by the one object that is written, since such writes are conditional on its version.
-func (j *Judge) reborn() {
-	j.caught = map[api.Kind]int{}
-	for _, kind := range api.Kinds() {
-		j.caught[kind] = len(j.Server.History(kind))
+// Violation is the first violation.
+func (j *Judge) Violation() error { return j.Err }
+
+// Accuse is told of a violation that no write shows.
+func (j *Judge) Accuse(violation error) {
+	if j.Err == nil {
+		j.Err = violation
 	}
 }
 
-func (j *Judge) catchingUp() bool {
-	for kind, n := range j.caught {
-		if len(j.Server.History(kind))-j.View.Pending(kind) < n {
+// Reborn notes that a new manager begins with a view that is older than what a former one has done. Until it has caught up,
+// nobody can expect it to count right: its memory is gone, and its cache does not show everything. What must hold even then is
+// what can be judged by the one object that is written, since such writes are conditional on its version.
+func (j *Judge) Reborn() { j.past = PastOf(j.Server) }
+
+// Past is how much of the history of each kind the first process after a death must know again.
+type Past map[api.Kind]int
+
+// PastOf is all that has happened so far.
+func PastOf(server *api.Server) Past {
+	p := Past{}
+	for _, kind := range api.Kinds() {
+		p[kind] = len(server.History(kind))
+	}
+	return p
+}
+
+// IsAheadOf tells whether a view does not show all of it yet. Once it does, the past is forgotten.
+func (p Past) IsAheadOf(server *api.Server, view *api.Cache) bool {
+	for kind, n := range p {
+		if len(server.History(kind))-view.Pending(kind) < n {
 			return true
 		}
 	}
-	j.caught = nil
+	clear(p)
 	return false
 }
 
-// readLive adds a version of the set that the manager read from the server.
-func (j *Judge) readLive(o client.Object) {
+// Read adds a version of the set that the manager read from the server.
+func (j *Judge) Read(o client.Object) {
 	if api.KindOf(o) == j.kind.Stored() {
 		j.saw = append(j.saw, o)
 	}
 }
 
-// look judges the writes since the last look.
-func (j *Judge) look() {
+// Look judges the writes since the last look.
+func (j *Judge) Look() {
 	log := j.Server.Log()
 	for ; j.done < len(log); j.done++ {
 		w := log[j.done]
+		j.serve(w)
 		if w.Actor != Actor {
 			continue
 		}
@@ -254,7 +274,7 @@ type Scene struct {
 
 func (j *Judge) scene(w api.Write, set client.Object) *Scene {
 	asks := j.kind.Asks(set)
-	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.catchingUp()}
+	s := &Scene{Judge: j, Owner: set, Spec: asks, Wants: asks.Wanted(), Now: j.clock.Now(), CatchingUp: j.past.IsAheadOf(j.Server, j.View)}
 	alive := map[types.UID]bool{}
 	add := func(o client.Object) {
 		if pod := o.(*corev1.Pod); Member(pod, set.GetUID()) {

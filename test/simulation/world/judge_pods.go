@@ -56,9 +56,8 @@ func (s *Scene) patches(before, after *corev1.Pod) error {
 		if err := s.heldFromUpdate(before); err != nil {
 			return err
 		}
-		gate := Condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady)
-		if HasGate(before) && (gate == nil || gate.Status != corev1.ConditionFalse) {
-			return fmt.Errorf("images change from %q to %q while the pod is in service: its gate was not closed before", Running(before), Running(after))
+		if err := s.restarts(before); err != nil {
+			return fmt.Errorf("images change from %q to %q: %w", Running(before), Running(after), err)
 		}
 		if err := s.Rules.Takes(before, "changes images of"); err != nil {
 			return err
@@ -140,8 +139,8 @@ func (s *Scene) resizes(before, after *corev1.Pod) error {
 	if Running(before).Memory == Running(after).Memory {
 		return nil
 	}
-	if gate := Condition(before, kruisev1alpha1.ConditionInPlaceUpdateReady); HasGate(before) && (gate == nil || gate.Status != corev1.ConditionFalse) {
-		return fmt.Errorf("memory changes, which restarts the container, while the pod is in service: its gate was not closed before")
+	if err := s.restarts(before); err != nil {
+		return fmt.Errorf("memory changes, which restarts the container: %w", err)
 	}
 	return s.Rules.Takes(before, "resizes")
 }

@@ -3,18 +3,20 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/step"
@@ -25,16 +27,31 @@ import (
 type Manager struct {
 	World  *World
 	Cache  *api.Cache // what the running process sees
-	Queued bool
-	Starts int // of processes so far
+	Starts int        // of processes so far
 	// OnPlan is told every plan; it may be nil.
 	OnPlan func(Plan)
 
-	reconciler reconcile.Reconciler
-	due        time.Time // when the set is queued by time; zero for never
-	failures   int       // in a row, for the back-off
-	line       *unreliable
-	guarded    bool
+	running  []Controller
+	queue    []Item
+	due      map[Item]time.Time // when it is queued by time
+	failures map[Item]int       // in a row, for the back-off
+	line     *unreliable
+	guarded  bool
+}
+
+// Item is what a controller is to look at.
+type Item struct {
+	Controller int
+	types.NamespacedName
+}
+
+// Queued are the items that wait to be looked at, those that have waited longest first.
+func (m *Manager) Queued() []Item { return slices.Clone(m.queue) }
+
+func (m *Manager) enqueue(item Item) {
+	if !slices.Contains(m.queue, item) {
+		m.queue = append(m.queue, item)
+	}
 }
 
 // Start brings up a new process. Its cache begins at the given point of each kind's history; nil is the present.
@@ -46,22 +63,35 @@ func (m *Manager) Start(from func(api.Kind) int) {
 	if m.guarded {
 		m.Cache.Guard()
 	}
-	w.Judge.begin(m.Cache, TheSet)
-	m.line = &unreliable{Client: w.Server.Client(Actor), after: w.Judge.look, live: w.Judge.readLive, note: func(kind faultKind, what string) {
+	w.Bench.Begin(m.Cache)
+	m.line = &unreliable{Client: w.Server.Client(Actor), after: w.Bench.Look, live: w.Bench.Read, note: func(kind faultKind, what string) {
 		w.Tell("fault: %s of the %s", kind, what)
 		w.Noted[fmt.Sprintf("a write has a fault: %s", kind)] = true
 	}}
-	m.reconciler = w.Kind.New(m)
-	m.Queued, m.due, m.failures = w.Set() != nil, time.Time{}, 0 // the first list queues everything
+	m.running = m.controllers(w.Kind)
+	m.queue, m.due, m.failures = nil, map[Item]time.Time{}, map[Item]int{}
+	m.queueAll() // as the first list does
 }
 
-// Deliver tells the cache one write of a kind and queues the set when the write concerns it.
+func (m *Manager) queueAll() {
+	for n, c := range m.running {
+		for _, o := range m.Cache.All(c.Stored) {
+			m.enqueue(Item{n, client.ObjectKeyFromObject(o)})
+		}
+	}
+}
+
+// Deliver tells the cache one write of a kind and queues what the write concerns.
 func (m *Manager) Deliver(kind api.Kind) {
 	e, ok := m.Cache.Deliver(kind)
 	if !ok {
 		return
 	}
-	m.Queued = m.Queued || m.World.Kind.Concerns(e)
+	for n, c := range m.running {
+		for _, key := range c.Requests(e) {
+			m.enqueue(Item{n, key})
+		}
+	}
 	m.World.Tell("cache: %s of %s %s, version %d by the %s", e.Verb, e.Kind, e.After.GetName(), e.Version, e.Actor)
 }
 
@@ -90,62 +120,99 @@ func Concerns(e api.Write, stored api.Kind, kind string) bool {
 	return false
 }
 
-// ring queues the set when its time has come.
+// ring queues what has reached its time, in an order that does not depend on chance.
 func (m *Manager) ring(now time.Time) {
-	if !m.due.IsZero() && !m.due.After(now) {
-		m.Queued, m.due = true, time.Time{}
+	var rings []Item
+	for item, at := range m.due {
+		if !at.After(now) {
+			rings = append(rings, item)
+			delete(m.due, item)
+		}
+	}
+	slices.SortFunc(rings, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.String(), b.String()))
+	})
+	for _, item := range rings {
+		m.enqueue(item)
 	}
 }
 
-func (m *Manager) after(d time.Duration) {
+// nextAlarm is when something is queued by time next; zero for never.
+func (m *Manager) nextAlarm() time.Time {
+	var next time.Time
+	for _, at := range m.due {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+func (m *Manager) after(item Item, d time.Duration) {
 	at := m.World.Clock.Now().Add(Seconds(d))
-	if m.due.IsZero() || at.Before(m.due) {
-		m.due = at
+	if before, waits := m.due[item]; !waits || at.Before(before) {
+		m.due[item] = at
 	}
 }
 
 // errTampered marks a violation that no write shows.
 var errTampered = errors.New("the reconciler changed an object of the cache")
 
-// Reconcile handles the queued set once, without a fault.
-func (m *Manager) Reconcile() error { return m.reconcile(fault{}) }
+// Reconcile looks at what has waited longest, without a fault. It is an error when nothing waits.
+func (m *Manager) Reconcile() error {
+	if len(m.queue) == 0 {
+		return errIdle
+	}
+	return m.reconcile(m.queue[0], fault{})
+}
 
-// reconcile handles the queued set once. The fault, if any, strikes during it.
-func (m *Manager) reconcile(f fault) error {
+// CrashAt looks at what has waited longest, and the process dies after its n-th write, counted from 0, and starts again. It is an error
+// when nothing waits.
+func (m *Manager) CrashAt(n int) error {
+	if len(m.queue) == 0 {
+		return errIdle
+	}
+	return m.reconcile(m.queue[0], fault{kind: crashAfter, n: n})
+}
+
+var errIdle = errors.New("nothing is queued")
+
+// reconcile handles what is queued once. The fault, if any, strikes during it.
+func (m *Manager) reconcile(item Item, f fault) error {
 	w := m.World
-	m.Queued = false
+	m.queue = slices.DeleteFunc(m.queue, func(queued Item) bool { return queued == item })
 	for _, kind := range api.Kinds() {
 		if m.Cache.Pending(kind) > 0 {
 			w.Noted["a reconcile looks at a stale cache"] = true
 		}
 	}
-	w.Judge.begin(m.Cache, TheSet)
+	w.Bench.Begin(m.Cache)
 	m.line.strike(f)
-	result, err := m.reconciler.Reconcile(context.Background(), ctrl.Request{NamespacedName: TheSet})
+	result, err := m.running[item.Controller].Reconcile(context.Background(), ctrl.Request{NamespacedName: item.NamespacedName})
 	crashed := m.line.crashed()
 	m.line.strike(fault{})
-	w.Judge.look()
+	w.Bench.Look()
 	w.Notice()
 	if m.guarded {
 		if tampered := m.Cache.Tampered(); tampered != nil {
 			return fmt.Errorf("%w: %w", errTampered, tampered)
 		}
 	}
-	w.Tell("manager: reconciled%s; %s", outcome(result, err), w.Summary())
+	w.Tell("manager: reconciled %s %s%s; %s", m.running[item.Controller].Stored, item.Name, outcome(result, err), w.Summary())
 	switch {
 	case crashed:
 		w.Tell("manager: crashes in the middle")
 		m.Start(nil)
 	case err != nil:
-		m.failures++
-		m.after(min(5*time.Millisecond<<min(m.failures, 20), 1000*time.Second))
+		m.failures[item]++
+		m.after(item, min(5*time.Millisecond<<min(m.failures[item], 20), 1000*time.Second))
 	default:
-		m.failures = 0
+		m.failures[item] = 0
 		if result.RequeueAfter > 0 {
-			m.after(result.RequeueAfter)
+			m.after(item, result.RequeueAfter)
 		}
 	}
-	return w.Judge.Err
+	return w.Bench.Violation()
 }
 
 func outcome(r ctrl.Result, err error) string {
@@ -164,14 +231,18 @@ func indexes() map[string]api.Index {
 
 // Plan is what the rest of the world wants to know of what was planned.
 type Plan struct {
-	Steps     []step.Step
+	Steps []step.Step
+	// Lines tell what was planned besides, for transcripts.
+	Lines     []string
 	Held      string
 	Throttled bool
 }
 
 // Planned is told by the kind what was planned.
 func (m *Manager) Planned(p Plan) {
-	m.World.Judge.Meant = p.Steps
+	if m.World.Judge != nil {
+		m.World.Judge.Meant = p.Steps
+	}
 	if p.Throttled {
 		m.World.Noted["scaleStrategy.maxUnavailable holds creations back"] = true
 	}

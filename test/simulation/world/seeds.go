@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds         = flag.Uint64("seeds", 3000, "how many random stories TestRandom plays")
+	seeds         = flag.Uint64("seeds", 0, "how many random stories TestRandom plays; 0 plays as many as the package has chosen")
 	oneSeed       = flag.Uint64("seed", 0, "play and tell this story only; 0 plays many")
 	fromSeed      = flag.Uint64("from", 1, "the first seed of TestRandom")
 	maxFail       = flag.Int("failures", 5, "stop after so many failing stories")
@@ -39,9 +39,21 @@ func Main(m *testing.M) {
 // Player plays the story of a seed and returns the first violation. It tells what happens, if tell is not nil.
 type Player func(seed uint64, tell func(format string, args ...any)) error
 
+// usual is how many stories a package plays that chooses no other number.
+const usual = 3000
+
 // PlayMany plays many stories, as the flags say. A failing one is played again, to be told.
 func PlayMany(t *testing.T, play Player) {
 	t.Helper()
+	PlayAbout(t, usual, play)
+}
+
+// PlayAbout is PlayMany for stories that take another time: it plays so many when the flags do not say how many.
+func PlayAbout(t *testing.T, count uint64, play Player) {
+	t.Helper()
+	if *seeds != 0 {
+		count = *seeds
+	}
 	if *oneSeed != 0 {
 		if err := play(*oneSeed, t.Logf); err != nil {
 			t.Errorf("seed %d: %v", *oneSeed, err)
@@ -53,7 +65,7 @@ func PlayMany(t *testing.T, play Player) {
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d of %d", shard+1, shards), func(t *testing.T) {
 			t.Parallel()
-			for seed := *fromSeed + shard; seed < *fromSeed+*seeds && failures.Load() < int64(*maxFail); seed += shards {
+			for seed := *fromSeed + shard; seed < *fromSeed+count && failures.Load() < int64(*maxFail); seed += shards {
 				if err := play(seed, nil); err != nil {
 					failures.Add(1)
 					t.Errorf("seed %d: %v\n%s", seed, err, lastLines(play, seed, *tail))

@@ -5,11 +5,14 @@ package world
 import (
 	"fmt"
 	"time"
+
+	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/test/simulation/api"
 )
 
 const (
 	// patience is how many things may happen before a calm world must have come to rest.
-	patience = 4000
+	patience = 20000
 	// horizon is how far the clock is moved while waiting for that. It is beyond every deadline that a set can have here.
 	horizon = 2 * time.Hour
 	// quiet is how long the manager must leave pods and revisions alone for the world to be at rest although pods still crash. It is
@@ -24,11 +27,11 @@ func (s *Story) Settle() error {
 	defer func() { s.Calm = false }()
 	start, quietSince, judged := s.Clock.Now(), s.Clock.Now(), len(s.Server.Log())
 	for range patience {
-		if s.Judge.Err != nil {
-			return s.Judge.Err
+		if err := s.Bench.Violation(); err != nil {
+			return err
 		}
 		for _, w := range s.Server.Log()[judged:] {
-			if w.Actor == Actor && w.Kind != s.Kind.Stored() {
+			if w.Actor == Actor && !tells(w) {
 				quietSince = s.Clock.Now()
 			}
 		}
@@ -48,13 +51,25 @@ func (s *Story) Settle() error {
 	return fmt.Errorf("the world does not come to rest within %d steps; %s", patience, s.Summary())
 }
 
+// tells tells whether a write only says how things are, in the status of what has pods.
+func tells(w api.Write) bool { return w.Subresource == api.Status && w.Kind != api.Pods }
+
 // ending stops the mischief, sometimes watches an unhealthy release come to a standstill, makes the last edit, and expects that
 // the set becomes what was asked for.
 func (s *Story) ending() error {
 	if s.Random.IntN(3) == 0 && s.Set() != nil {
 		s.Tell("-- the storm is over; whatever was asked for last must come to a standstill")
+		users, watch := s.users.(Watchful)
+		if watch {
+			users.Calms()
+		}
 		if err := s.Settle(); err != nil {
 			return fmt.Errorf("coming to a standstill: %w", err)
+		}
+		if watch {
+			if err := users.StandsStill(); err != nil {
+				return fmt.Errorf("at a standstill: %w; %s", err, s.Summary())
+			}
 		}
 	}
 	if s.Set() != nil && (s.Random.IntN(3) == 0 || s.About(Hooked) && s.Random.IntN(2) == 0) {
@@ -83,16 +98,19 @@ func (s *Story) undisturbed() error {
 			s.Manager.Start(nil)
 		}
 		before := len(s.Server.Log())
-		var planned *Plan
-		s.Manager.OnPlan = func(p Plan) { planned = &p }
-		if err := s.Manager.Reconcile(); err != nil {
-			return err
+		planned, steps := false, []step.Step(nil)
+		s.Manager.OnPlan = func(p Plan) { planned, steps = true, append(steps, p.Steps...) }
+		s.Manager.queueAll()
+		for queued := s.Manager.Queued(); len(queued) > 0; queued = queued[1:] {
+			if err := s.Manager.reconcile(queued[0], fault{}); err != nil {
+				return err
+			}
 		}
 		switch {
-		case planned == nil:
+		case !planned:
 			return fmt.Errorf("a settled set is not looked at")
-		case len(planned.Steps) > 0:
-			return fmt.Errorf("a settled set gets a plan: %T of %s, because %s", planned.Steps[0], planned.Steps[0].Subject(), planned.Steps[0].Why())
+		case len(steps) > 0:
+			return fmt.Errorf("a settled set gets a plan: %T of %s, because %s", steps[0], steps[0].Subject(), steps[0].Why())
 		case len(s.Server.Log()) > before:
 			w := s.Server.Log()[before]
 			return fmt.Errorf("a settled set is written to: %s of %s %s", w.Verb, w.Kind, w.After.GetName())
@@ -110,9 +128,9 @@ func (s *Story) overtaken() error {
 		if _, preparing := s.Preparing(); preparing || !s.Next() {
 			break
 		}
-		if s.Judge.Err != nil {
+		if s.Bench.Violation() != nil {
 			break
 		}
 	}
-	return s.Judge.Err
+	return s.Bench.Violation()
 }

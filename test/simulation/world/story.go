@@ -34,6 +34,13 @@ type Users interface {
 	Converged() error
 }
 
+// Watchful users look at what has come to a standstill, whether or not it is what they want.
+type Watchful interface {
+	// Calms is called when the storm is over, before the world comes to a standstill.
+	Calms()
+	StandsStill() error
+}
+
 // Story is one random story.
 type Story struct {
 	*World
@@ -57,6 +64,10 @@ func NewStory(seed uint64, theme Theme, themes []Theme, kind Kind, tell func(for
 	s.Edits, s.Misfortunes, s.Deaths = 2+s.Random.IntN(7), s.Random.IntN(6), max(s.Random.IntN(6)-2, 0)
 	s.Model, s.Latency = drawModel(s.Random), []int{0, 10, 40}[s.Random.IntN(3)]
 	s.Manager.guarded = seed%50 == 0
+	if s.About(Draining) {
+		s.Weights.Resend, s.Weights.Node, s.Weights.Time = 20, 5, 4
+		s.Weights.Edit, s.Edits = max(s.Weights.Edit, 2), s.Edits+2
+	}
 	s.Tell("-- a story about %s", s.Theme)
 	return s
 }
@@ -89,14 +100,15 @@ const (
 	Anything Theme = "anything"
 	Hooked   Theme = "hooks"
 	Claiming Theme = "claims"
+	Draining Theme = "grace periods and late nodes"
 	Together Theme = "everything together" // all features are on from the beginning
 )
 
 // Weights say how often each kind of thing happens, as parts of their sum. They vary by seed: one story has a cache that lags
 // far behind, another one slow nodes, a third one a manager that keeps dying.
 type Weights struct {
-	Deliver, Reconcile, Node, Bind, Collect, Edit, Disturb, Crash, Time, Hook int
-	Faults                                                                    int // of 100 reconciles
+	Deliver, Reconcile, Node, Bind, Collect, Edit, Disturb, Crash, Time, Hook, Resend int
+	Faults                                                                            int // of 100 reconciles
 }
 
 func drawWeights(r *rand.Rand) Weights {
@@ -104,7 +116,7 @@ func drawWeights(r *rand.Rand) Weights {
 	return Weights{
 		Deliver: some(2, 10, 30), Reconcile: some(5, 10, 30), Node: some(5, 20, 40), Bind: 20, Collect: 10,
 		Edit: some(1, 2, 6), Disturb: 1, Crash: 1, Time: some(1, 2, 4), Hook: some(0, 1, 5, 20),
-		Faults: some(0, 5, 25),
+		Faults: some(0, 5, 25), Resend: some(0, 0, 5, 20),
 	}
 }
 
@@ -128,11 +140,11 @@ func (s *Story) storm() error {
 		if !s.Next() {
 			break
 		}
-		if s.Judge.Err != nil {
-			return s.Judge.Err
+		if err := s.Bench.Violation(); err != nil {
+			return err
 		}
 	}
-	return s.Judge.Err
+	return s.Bench.Violation()
 }
 
 // choice is one thing that may happen next.
@@ -166,7 +178,11 @@ func (s *Story) hooks() kruisev1alpha1.Lifecycle {
 	if s.Set() == nil {
 		return kruisev1alpha1.Lifecycle{}
 	}
-	asks := s.Kind.Asks(s.Set())
+	sets, is := s.Kind.(SetKind)
+	if !is {
+		return kruisev1alpha1.Lifecycle{}
+	}
+	asks := sets.Asks(s.Set())
 	if asks.ByGate { // their owners are actors of the kind
 		return kruisev1alpha1.Lifecycle{}
 	}
@@ -185,14 +201,14 @@ func (s *Story) choices() []choice {
 			add(s.Weights.Deliver, func() { s.Manager.Deliver(kind) })
 		}
 	}
-	if s.Manager.Queued {
-		add(s.Weights.Reconcile, func() { s.reconcileWith(s.drawFault()) })
+	for _, item := range s.Manager.Queued() {
+		add(s.Weights.Reconcile, func() { s.reconcileWith(item, s.drawFault()) })
 	}
 	pods, hooks := s.Pods(), s.hooks()
 	for _, pod := range pods {
 		s.provide(add, pod, hooks)
 		switch k := s.Kubelet[pod.UID]; {
-		case pod.Spec.NodeName == "" && Active(pod) && !s.HasVolumes(pod):
+		case pod.Spec.NodeName == "" && Active(pod) && (!s.HasVolumes(pod) || s.Waits(pod)):
 		case pod.Spec.NodeName == "" && Active(pod):
 			add(s.Weights.Bind, func() { s.Bind(pod) })
 		case k.Busy:
@@ -226,6 +242,11 @@ func (s *Story) mischief(add func(int, func()), pods []*corev1.Pod) {
 	}
 	if claims := s.Claims(); len(claims) > 0 && s.Misfortunes > 0 {
 		add(s.Weights.Disturb, func() { s.DisturbClaim(claims[s.Random.IntN(len(claims))]) })
+	}
+	for _, pod := range pods {
+		if k := s.Kubelet[pod.UID]; k.contradicts(pod) {
+			add(s.Weights.Resend, func() { s.resend(pod, k) })
+		}
 	}
 	if s.Deaths > 0 {
 		add(s.Weights.Crash, s.crash)
@@ -262,7 +283,7 @@ func (s *Story) crash() {
 	}
 	s.Tell("manager: is killed and starts again with an old view")
 	s.Noted["the manager is killed and starts with an old view"] = true
-	s.Judge.reborn()
+	s.Bench.Reborn()
 	s.Manager.Start(func(kind api.Kind) int {
 		n := len(s.Server.History(kind))
 		return n - min(n, s.Random.IntN(12))
@@ -276,9 +297,9 @@ func (s *Story) drawFault() fault {
 	return fault{kind: faultKind(1 + s.Random.IntN(int(faultKinds)-1)), n: s.Random.IntN(5)}
 }
 
-func (s *Story) reconcileWith(f fault) {
-	if err := s.Manager.reconcile(f); err != nil && s.Judge.Err == nil {
-		s.Judge.Err = err
+func (s *Story) reconcileWith(item Item, f fault) {
+	if err := s.Manager.reconcile(item, f); err != nil {
+		s.Bench.Accuse(err)
 	}
 }
 

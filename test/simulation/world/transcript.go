@@ -24,6 +24,9 @@ import (
 type Scenario[S client.Object] struct {
 	// Set is what the user creates.
 	Set S
+	// Before prepares the world for it, and Besides is somebody else who acts when the manager has nothing to do; both may be nil.
+	Before  func(*World)
+	Besides func() func()
 	// Moments follow one after the other.
 	Moments []Moment[S]
 }
@@ -40,15 +43,22 @@ type Moment[S client.Object] struct {
 	Pods func([]*corev1.Pod)
 	// Deletes the set.
 	Deletes bool
+	// World changes something else, or sees to what happens next; it may be nil.
+	World func(*World)
+	// For is how long is waited instead, when it is not 0.
+	For time.Duration
+	// Resends: nodes that have not seen yet that their pod was drained report it ready once more.
+	Resends bool
 }
 
 // transcript is a scenario while it is told.
 type transcript struct {
 	*World
-	lines  []string
-	passes int
-	last   *Plan
-	was    string // the members at the start of the running pass
+	lines   []string
+	passes  int
+	besides func() func()
+	last    *Plan
+	was     string // the members at the start of the running pass
 }
 
 // Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
@@ -58,16 +68,20 @@ func Tell[S client.Object](kind Kind, s Scenario[S]) (string, error) {
 		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
 	t.Volumes = kind.HasVolumes()
 	t.Manager.OnPlan = func(p Plan) { t.last = &p }
+	if s.Before != nil {
+		s.Before(t.World)
+	}
+	t.besides = s.Besides
 	t.Create(s.Set)
 	t.say("user creates the set: %s", t.Kind.Describe(t.Set()))
 	t.Manager.Start(nil)
 	for _, m := range s.Moments {
-		if err := t.wait(m.After); err != nil {
+		if err := t.wait(m.After, m.For); err != nil {
 			return t.text(), err
 		}
 		happen(t, m)
 	}
-	if err := t.wait(0); err != nil {
+	if err := t.wait(0, 0); err != nil {
 		return t.text(), err
 	}
 	t.end()
@@ -96,6 +110,18 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 		}
 		t.say("user %s", m.Says)
 	}
+	if m.World != nil {
+		m.World(t.World)
+		t.say("%s", m.Says)
+	}
+	if m.Resends {
+		t.say("%s", m.Says)
+		for _, pod := range t.Pods() {
+			if k := t.Kubelet[pod.UID]; k.contradicts(pod) {
+				t.resend(pod, k)
+			}
+		}
+	}
 	if m.Pods == nil {
 		return
 	}
@@ -121,12 +147,12 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 }
 
 // wait lets everything happen in a fixed order: the cache learns, the manager looks, pods are bound, nodes act, time passes.
-func (t *transcript) wait(passes int) error {
-	until := t.passes + passes
+func (t *transcript) wait(passes int, limit time.Duration) error {
+	until, end := t.passes+passes, t.Clock.Now().Add(limit)
 	lastWrite := t.Clock.Now()
 	for range patience {
-		if t.Judge.Err != nil {
-			return t.Judge.Err
+		if err := t.Bench.Violation(); err != nil {
+			return err
 		}
 		if passes > 0 && t.passes >= until {
 			return nil
@@ -134,13 +160,17 @@ func (t *transcript) wait(passes int) error {
 		before := len(t.Server.Log())
 		if t.step() {
 			for _, w := range t.Server.Log()[before:] {
-				if w.Actor == Actor && w.Kind != t.Kind.Stored() {
+				if w.Actor == Actor && !tells(w) {
 					lastWrite = t.Clock.Now()
 				}
 			}
 			continue
 		}
 		at, some := t.NextAlarm()
+		if limit > 0 && (!some || at.After(end)) {
+			t.Advance(end.Sub(t.Clock.Now()))
+			return nil
+		}
 		if !some || t.Clock.Now().Sub(lastWrite) > quiet {
 			return nil
 		}
@@ -156,9 +186,15 @@ func (t *transcript) step() bool {
 			return true
 		}
 	}
-	if t.Manager.Queued {
+	if len(t.Manager.Queued()) > 0 {
 		t.pass()
 		return true
+	}
+	if t.besides != nil {
+		if act := t.besides(); act != nil {
+			act()
+			return true
+		}
 	}
 	if o := t.Orphan(); o != nil {
 		t.Collect(o)
@@ -174,6 +210,7 @@ func (t *transcript) step() bool {
 	}
 	for _, pod := range t.Pods() {
 		switch {
+		case pod.Spec.NodeName == "" && Active(pod) && t.Waits(pod):
 		case pod.Spec.NodeName == "" && Active(pod):
 			t.Bind(pod)
 			return true
@@ -189,21 +226,21 @@ func (t *transcript) step() bool {
 func (t *transcript) pass() {
 	t.was, t.last = t.Summary(), nil
 	notations := map[types.UID]string{}
-	if t.Set() != nil {
+	if t.Set() != nil && t.Judge != nil {
 		s := t.Scene()
 		for _, pod := range s.Pods {
 			notations[pod.UID] = s.Rules.Notation(pod)
 		}
 	}
-	if err := t.Manager.Reconcile(); err != nil && t.Judge.Err == nil {
-		t.Judge.Err = err
+	if err := t.Manager.Reconcile(); err != nil {
+		t.Bench.Accuse(err)
 	}
-	if t.last == nil || len(t.last.Steps) == 0 {
+	if t.last == nil || len(t.last.Steps)+len(t.last.Lines) == 0 {
 		return
 	}
 	t.passes++
 	t.say("%s", t.was)
-	for _, line := range tellSteps(t.last.Steps, notations) {
+	for _, line := range append(tellSteps(t.last.Steps, notations), t.last.Lines...) {
 		t.lines = append(t.lines, "           "+line)
 	}
 }
@@ -267,6 +304,8 @@ func verbOf(s step.Step) (string, step.Target) {
 		return "adopt", s.Target
 	case step.RenumberRevision:
 		return "renumber", s.Target
+	case step.Annotate:
+		return "annotate", s.Target
 	case step.ForgetRevision:
 		return "forget", s.Target
 	case step.CreateClaim:

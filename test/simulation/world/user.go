@@ -41,6 +41,9 @@ func Share(v *intstr.IntOrString, of int, up bool, absent int) int {
 	return percent * of / 100
 }
 
+// SomeGrace is a grace period in seconds that a story about such begins with.
+func (s *Story) SomeGrace() int32 { return []int32{2, 10}[s.Random.IntN(2)] }
+
 // NewTemplate changes one thing of the template.
 func (s *Story) NewTemplate(t *corev1.PodTemplateSpec) {
 	r := ReleaseOf(t.Labels, &t.Spec)
@@ -139,12 +142,7 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 		if !Active(pod) {
 			return
 		}
-		s.Must(s.Server.Modify("node", api.Pods, key, api.Status, func(o client.Object) {
-			o.(*corev1.Pod).Status.Phase = corev1.PodFailed
-			o.(*corev1.Pod).Status.Reason = "Evicted"
-		}))
-		s.Kubelet[pod.UID].late = nil // the eviction is the kubelet's own doing
-		s.Tell("node: evicts %s", pod.Name)
+		s.Evict(pod)
 	case n < 8:
 		s.Label(pod, kruisev1alpha1.LabelSpecifiedDelete, "true")
 		s.Tell("user: chooses %s for deletion", pod.Name)
@@ -157,6 +155,17 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 		s.Label(pod, LabelApp, "taken-out")
 		s.Tell("user: takes %s out of the set by its label", pod.Name)
 	}
+	s.Notice()
+}
+
+// Evict has the node of a pod end it.
+func (s *Story) Evict(pod *corev1.Pod) {
+	s.Must(s.Server.Modify("node", api.Pods, client.ObjectKeyFromObject(pod), api.Status, func(o client.Object) {
+		o.(*corev1.Pod).Status.Phase = corev1.PodFailed
+		o.(*corev1.Pod).Status.Reason = "Evicted"
+	}))
+	s.Kubelet[pod.UID].late = nil // the eviction is the kubelet's own doing
+	s.Tell("node: evicts %s", pod.Name)
 	s.Notice()
 }
 

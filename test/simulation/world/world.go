@@ -27,9 +27,11 @@ var TheSet = types.NamespacedName{Namespace: Namespace, Name: SetName}
 
 // World is everything there is: the server, the manager, the nodes, the time.
 type World struct {
-	Random  *rand.Rand
-	Clock   *clocktesting.FakePassiveClock
-	Server  *api.Server
+	Random *rand.Rand
+	Clock  *clocktesting.FakePassiveClock
+	Server *api.Server
+	// Bench judges. Of sets it is the Judge, which is nil for other kinds.
+	Bench   Bench
 	Judge   *Judge
 	Manager *Manager
 	Kind    Kind
@@ -39,15 +41,20 @@ type World struct {
 	Latency int // of 100 reports of nodes are written late, when the pod may have changed
 	Kubelet map[types.UID]*Kubelet
 	noticed int // how much of the log the kubelets and the owner mapping have noticed
-	Tell    func(format string, args ...any)
-	Noted   map[string]bool // what happened to the manager, for counting
+	// Place finds a node with room for a pod; nil is a scheduler that takes any node.
+	Place func(*corev1.Pod) (node string, found bool)
+	// Wakes is when somebody else than manager and nodes acts by the time alone; zero for never. It may be nil.
+	Wakes func() time.Time
+	Tell  func(format string, args ...any)
+	Noted map[string]bool // what happened to the manager, for counting
 }
 
 // Kubelet is what a node knows about one of its pods beyond the pod itself.
 type Kubelet struct {
-	Busy bool      // something has changed: the model must be asked
-	late []byte    // a report that was made earlier and is not written yet, as a patch
-	wake time.Time // when the model asked to be asked again; zero for never
+	Busy  bool                 // something has changed: the model must be asked
+	ready *corev1.PodCondition // what it last found itself
+	late  []byte               // a report that was made earlier and is not written yet, as a patch
+	wake  time.Time            // when the model asked to be asked again; zero for never
 }
 
 // New is a world with nodes, without a set of the kind, and with a manager that has not started yet. What happens is told, if tell is not nil.
@@ -64,7 +71,13 @@ func New(seed uint64, kind Kind, tell func(string, ...any)) *World {
 		Noted:   map[string]bool{},
 	}
 	w.Server = api.New(w.Clock)
-	w.Judge = newJudge(w.Server, w.Clock, kind, tell)
+	switch kind := kind.(type) {
+	case SetKind:
+		w.Judge = newJudge(w.Server, w.Clock, kind, tell)
+		w.Bench = w.Judge
+	case OwnKind:
+		w.Bench = kind.Bench(w)
+	}
 	w.Manager = &Manager{World: w}
 	for i := range 3 {
 		w.Must(w.Server.Create("user", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}))
@@ -82,7 +95,7 @@ func (w *World) Must(_ client.Object, err error) {
 // Set is the set as it is stored; nil when there is none.
 func (w *World) Set() client.Object { return w.Server.Get(w.Kind.Stored(), TheSet) }
 
-// Create stores a set, as a user does.
+// Create stores the set, or another object of the kind, as a user does.
 func (w *World) Create(set client.Object) {
 	w.Kind.Admit(set)
 	w.Must(w.Server.Create("user", set))
@@ -104,6 +117,9 @@ func (w *World) Scene() *Scene { return w.Judge.scene(api.Write{Kind: w.Kind.Sto
 
 // Summary tells the pods of the set in the notation of its kind.
 func (w *World) Summary() string {
+	if own, is := w.Kind.(OwnKind); is {
+		return own.Summary(w)
+	}
 	if w.Set() == nil {
 		return "no set"
 	}
@@ -159,7 +175,12 @@ func (w *World) Advance(d time.Duration) {
 
 // NextAlarm returns the time of the earliest alarm; false when nobody waits for a time.
 func (w *World) NextAlarm() (time.Time, bool) {
-	next := w.Manager.due
+	next := w.Manager.nextAlarm()
+	if w.Wakes != nil {
+		if at := w.Wakes(); next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
 	for _, k := range w.Kubelet {
 		if !k.wake.IsZero() && (next.IsZero() || k.wake.Before(next)) {
 			next = k.wake
@@ -185,9 +206,13 @@ func (w *World) StepNode(pod *corev1.Pod) {
 	}
 	k.Busy, k.wake = false, time.Time{}
 	out := w.Model.Next(pod, w.Clock.Now())
+	k.learn(&pod.Status)
+	if out.Status != nil {
+		k.learn(out.Status)
+	}
 	key := client.ObjectKeyFromObject(pod)
 	switch {
-	case out.Status != nil && w.Random.IntN(100) < w.Latency:
+	case out.Status != nil && w.Random.IntN(100) < w.Latency && !leaves(pod, out.Status): // a grace period counts from when that was found
 		patch, err := node.Patch(pod, out.Status)
 		if err != nil {
 			panic(fmt.Sprintf("the node's report cannot be made: %v", err))
@@ -246,25 +271,15 @@ func lastStory(s *corev1.PodStatus) string {
 	return fmt.Sprintf("%s [%s]", s.Phase, strings.Join(parts, ", "))
 }
 
-// Bind gives a pod a node, as the scheduler does.
-func (w *World) Bind(pod *corev1.Pod) {
-	name := fmt.Sprintf("node-%d", w.Random.IntN(3))
-	w.Must(w.Server.Modify("scheduler", api.Pods, client.ObjectKeyFromObject(pod), api.Binding, func(o client.Object) { o.(*corev1.Pod).Spec.NodeName = name }))
-	w.Tell("scheduler: %s to %s", pod.Name, name)
-	w.Notice()
-}
-
 // Orphan finds an object all of whose owners are gone, for the garbage collector.
 func (w *World) Orphan() client.Object {
-	set := w.Set()
 	exists := map[types.UID]bool{}
-	if set != nil {
-		exists[set.GetUID()] = true
+	for _, kind := range api.Kinds() {
+		for _, o := range w.Server.List(kind) {
+			exists[o.GetUID()] = true
+		}
 	}
-	for _, pod := range w.Pods() {
-		exists[pod.UID] = true // pods may own claims
-	}
-	for _, kind := range []api.Kind{api.Revisions, api.Pods, api.Claims} {
+	for _, kind := range api.Kinds() {
 		for _, o := range w.Server.List(kind) {
 			owners := o.GetOwnerReferences()
 			gone := len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return exists[r.UID] })

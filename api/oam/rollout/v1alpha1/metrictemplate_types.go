@@ -37,8 +37,9 @@ type MetricTemplateSpec struct {
 	Provider MetricProvider `json:"provider"`
 
 	// Query is a Go template. It may use {{ .Namespace }} and {{ .Name }} of the rollout, {{ .Target }}, the name of the
-	// workload, {{ .TargetRevision }}, {{ .Batch }}, from 0, and {{ .Interval }}, each filled in as a quoted value. For
-	// prometheus it is PromQL, which must give one number; for web it is a JSONPath into the answer.
+	// workload, {{ .TargetRevision }}, {{ .Batch }}, from 0, and {{ .Interval }}. The last two are numbers; the others are
+	// filled in as quoted text, or as a part of it within quotes. For prometheus it is PromQL, which must give one number; for
+	// web it is a JSONPath into the answer.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8192
 	Query string `json:"query"`
