@@ -221,8 +221,8 @@ func TestBatchesThatHaveNotBegunFollowTheSpec(t *testing.T) {
 }
 
 func TestAMetricOfTheBatchTakesThePlaceOfThePlansOfTheSameName(t *testing.T) {
-	of := func(name string, max any) rolloutv1alpha1.CanaryMetric {
-		return rolloutv1alpha1.CanaryMetric{Name: name, MetricsRange: &rolloutv1alpha1.MetricsExpectedRange{Max: number(max)}}
+	of := func(name string, highest any) rolloutv1alpha1.CanaryMetric {
+		return rolloutv1alpha1.CanaryMetric{Name: name, MetricsRange: &rolloutv1alpha1.MetricsExpectedRange{Max: number(highest)}}
 	}
 	p := rolloutv1alpha1.RolloutPlan{RolloutBatches: batchesOf(1, nil), CanaryMetric: []rolloutv1alpha1.CanaryMetric{of("errors", 1), of("latency", 2)}}
 	p.RolloutBatches[1].CanaryMetric = []rolloutv1alpha1.CanaryMetric{of("load", 3), of("errors", 4)}
