@@ -201,7 +201,7 @@ func (c *rolloutCreate) manifest(ctx context.Context) (*rolloutv1alpha1.RolloutT
 		return r, nil
 	}
 	total := -1
-	if running := c.ahead(r).Running; running != nil {
+	if running := c.ahead(r).Running; running != nil && running.Mode != "" {
 		total = int(running.Total)
 	}
 	batches, note, err := readBatches(c.batches, total)

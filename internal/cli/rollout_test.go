@@ -60,6 +60,11 @@ func said(key, value string) func(*rolloutv1alpha1.RolloutTrait) {
 
 func pausedRollout(r *rolloutv1alpha1.RolloutTrait) { r.Spec.RolloutPlan.Paused = true }
 
+// hadNothingToDo has found all pods where they were to be.
+func hadNothingToDo(r *rolloutv1alpha1.RolloutTrait) {
+	r.Status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: r.Spec.TargetRef}
+}
+
 // succeededPair has moved from web-v1 to web-v2.
 func succeededPair(r *rolloutv1alpha1.RolloutTrait) {
 	r.Status.RollingState, r.Status.BatchRollingState, r.Status.Ending, r.Status.Failure = rolloutv1alpha1.RolloutSucceedState, rolloutv1alpha1.BatchFinalizingState, "", nil
@@ -210,6 +215,7 @@ func TestRolloutEditsAreRefused(t *testing.T) {
 		"undo of a spec that nobody has looked at":   {"newer-spec", nil, []string{"undo"}, "the controller has not looked at the newest spec yet"},
 		"undo of what was never begun":               {"unseen", nil, []string{"undo"}, "the controller has not looked at the newest spec yet"},
 		"undo of nothing":                            {"impossible", nil, []string{"undo"}, "it has moved nothing"},
+		"undo of what had nothing to do":             {"succeeded", change{hadNothingToDo}, []string{"undo"}, "it has moved nothing"},
 		"undo of what was reverted":                  {"reverted", nil, []string{"undo"}, "what was before is back already"},
 		"undo of two workloads to a revision":        {"failing", change{succeededPair}, []string{"undo", "--to-revision", "3"}, "--to-revision is for workloads that hold two versions"},
 		"undo of a workload that is gone":            {"succeeded", change{ofKind("apps.kruise.io/v1alpha1", "CloneSet", "lost")}, []string{"undo"}, "CloneSet lost is gone"},

@@ -44,7 +44,7 @@ func undoRollout(ctx context.Context, e *rolloutEdit, to int64) error {
 		return e.unfit(fmt.Sprintf("it has not ended; `%s rollout abort %s --revert` goes back now", e.env.Program, e.name))
 	case !s.RollingState.IsFinal() || s.ObservedGeneration < e.rollout.Generation:
 		return e.unfit("the controller has not looked at the newest spec yet")
-	case s.Running == nil:
+	case s.Running == nil || s.Running.Mode == "":
 		return e.unfit("it has moved nothing, and there is nothing to undo")
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState && s.Ending == rolloutv1alpha1.RevertEnding:
 		return e.unfit("what was before is back already")

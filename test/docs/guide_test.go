@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/cli"
+	"slipway.dev/slipway/internal/cli/lint"
 )
 
 var (
@@ -95,5 +97,32 @@ func TestManifestsOfGuidesAreRead(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no guide has a manifest of a CafeDeployment")
+	}
+}
+
+var ofRollouts = regexp.MustCompile("(?ms)^```yaml\n(apiVersion: standard.oam.dev.*?)^```$")
+
+// TestRolloutsOfGuidesAreSound checks the RolloutTraits and MetricTemplates in guides as `slipway rollout lint` does, for the ten pods of
+// which the guides speak.
+func TestRolloutsOfGuidesAreSound(t *testing.T) {
+	found := map[string]int{}
+	for _, page := range glob(t, "docs/guide/*.md") {
+		for _, block := range ofRollouts.FindAllStringSubmatch(read(t, page), -1) {
+			checked, err := lint.File(filepath.Base(page), strings.NewReader(block[1]), ptr.To(10))
+			if err != nil {
+				t.Error(err)
+			}
+			for _, c := range checked {
+				for _, f := range c.Findings {
+					t.Errorf("%s: %s", c.Where, f)
+				}
+				found[filepath.Base(page)]++
+			}
+		}
+	}
+	for page, n := range map[string]int{"batch-release-a-deployment.md": 2, "gate-a-release-by-prometheus.md": 4, "approve-by-webhook.md": 2} {
+		if found[page] < n {
+			t.Errorf("%s has only %d manifests of rollouts", page, found[page])
+		}
 	}
 }

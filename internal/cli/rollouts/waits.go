@@ -88,7 +88,7 @@ func next(r *rolloutv1alpha1.RolloutTrait) string {
 		return run("retry", "") + " begins it anew"
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState:
 		return run("retry", "") + " begins it anew, " + run("undo", "") + " goes back"
-	case s.RollingState == rolloutv1alpha1.RolloutSucceedState && s.Running != nil:
+	case s.RollingState == rolloutv1alpha1.RolloutSucceedState && s.Running != nil && s.Running.Mode != "": // else there was nothing to do
 		return run("undo", "") + " goes back"
 	case ends(s):
 		return ""

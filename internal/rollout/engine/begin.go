@@ -52,6 +52,8 @@ func (m *machine) verify() verdict {
 	if v != nil {
 		if v.event == AlreadyDone {
 			m.status.Running = running // what was asked for, to know what is new
+			m.status.NewPodTemplateIdentifier = m.Target.Template
+			m.status.RolloutOriginalSize, m.status.RolloutTargetSize = int32(m.Target.Replicas), int32(m.Target.Replicas)
 		}
 		return *v
 	}

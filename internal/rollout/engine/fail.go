@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -57,7 +58,8 @@ func (m *machine) failed() (verdict, bool) {
 	}
 	m.status.Failure = nil
 	m.status.Attempt++
-	m.status.Hooks, m.status.Metrics = nil, nil
+	m.status.Metrics = nil
+	m.status.Hooks = slices.DeleteFunc(m.status.Hooks, func(h rolloutv1alpha1.HookStatus) bool { return !h.Passed })
 	m.status.LastProgressTime = at(m.now)
 	m.news = append(m.news, News{Reason: "RolloutRetried", Note: fmt.Sprintf("taken up again, for the time %d", m.status.Attempt)})
 	return verdict{}, false

@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
@@ -80,9 +81,19 @@ func (m *machine) turns(kind rolloutv1alpha1.HookType, list string, all []rollou
 	return found
 }
 
-// answer is what a webhook has answered in this step, from the status or as news; nil for nothing yet.
+// isCall tells whether two keys are of the same call but for the try that they were made in.
+func isCall(a, b string) bool {
+	_, a, _ = strings.Cut(a, "/")
+	_, a, _ = strings.Cut(a, "/")
+	_, b, _ = strings.Cut(b, "/")
+	_, b, _ = strings.Cut(b, "/")
+	return a == b
+}
+
+// answer is what a webhook has answered in this step, from the status or as news; nil for nothing yet. The status has answers of
+// this step only, and what has passed before the step was taken up again stays.
 func (m *machine) answer(h turn) *rolloutv1alpha1.HookStatus {
-	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return s.Key == h.key }); at >= 0 {
+	if at := slices.IndexFunc(m.status.Hooks, func(s rolloutv1alpha1.HookStatus) bool { return isCall(s.Key, h.key) }); at >= 0 {
 		return &m.status.Hooks[at]
 	}
 	c := m.Calls[h.key]

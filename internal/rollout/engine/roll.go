@@ -113,6 +113,7 @@ func (m *machine) lost() (verdict, bool) {
 		case !w.Found || w.Going:
 			return m.gone(side), true
 		case !w.Held:
+			m.status.Ending = rolloutv1alpha1.LeaveEnding
 			note := fmt.Sprintf("%s %s is held no longer: it was let go, or made anew, by somebody else", ref.Kind, ref.Name)
 			return m.broken("NotHeld", note), true
 		}
@@ -120,8 +121,10 @@ func (m *machine) lost() (verdict, bool) {
 	return verdict{}, false
 }
 
+// gone ends the rollout whatever the failure policy is: there is nothing to bring back.
 func (m *machine) gone(s Side) verdict {
 	ref := m.ref(s)
+	m.status.Ending = rolloutv1alpha1.LeaveEnding
 	return m.broken("WorkloadGone", fmt.Sprintf("the %s is gone: there is no %s %s any more", s, ref.Kind, ref.Name))
 }
 

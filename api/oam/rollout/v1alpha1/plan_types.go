@@ -17,8 +17,8 @@ type RolloutPlan struct {
 	// +optional
 	RolloutStrategy RolloutStrategyType `json:"rolloutStrategy,omitempty"`
 
-	// TargetSize is the final number of pods. A scale needs it. A rollout of two objects has at least the pods of both,
-	// and exactly those by default. In a rollout of one object it can only be the size that the object has. Minimum 0.
+	// TargetSize is the final number of pods. A scale needs it. A rollout of two objects has at least the pods of the source,
+	// and by default those of both. In a rollout of one object it can only be the size that the object has. Minimum 0.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647
 	// +optional

@@ -195,7 +195,7 @@ const (
 
 // RunningRollout is what a rollout was asked for when it began.
 type RunningRollout struct {
-	// Mode is what kind of change it makes.
+	// Mode is what kind of change it makes; empty for one that found nothing to do.
 	// +optional
 	Mode RolloutMode `json:"mode,omitempty"`
 
