@@ -20,7 +20,7 @@ func (s *simulation) Converged() error {
 	m := s.moment()
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	var old, all int
+	var old, all, stuck int
 	for _, pod := range s.Pods() {
 		switch {
 		case metav1.GetControllerOfNoCopy(pod) == nil:
@@ -39,6 +39,8 @@ func (s *simulation) Converged() error {
 		// A pod that the partition keeps may have been left in an update that its node cannot finish.
 		if !m.Old(pod) || world.StateOf(pod) != kruisev1alpha1.LifecycleUpdating {
 			problems = append(problems, world.AtRest(pod))
+		} else {
+			stuck++
 		}
 		if m.Old(pod) {
 			old++
@@ -58,7 +60,8 @@ func (s *simulation) Converged() error {
 			bad("pod %s is still in a grace period", pod.Name)
 		}
 	}
-	if all != m.Replicas {
+	// Such pods are kept and not available. While they are more than may be unavailable, no other pod goes in their place.
+	if all < m.Replicas || all > m.Replicas+max(0, stuck-m.Unavailable) {
 		bad("%d active pods of %d", all, m.Replicas)
 	}
 	if old > m.Partition {
