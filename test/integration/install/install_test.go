@@ -100,6 +100,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 		"PodDisruptionBudget slipway-system/slipway-manager",
 		"ValidatingAdmissionPolicy slipway-delete-protection",
 		"ValidatingAdmissionPolicyBinding slipway-delete-protection",
+		"ValidatingAdmissionPolicy slipway-rollout-deletion",
+		"ValidatingAdmissionPolicyBinding slipway-rollout-deletion",
 	}
 	if diff := cmp.Diff(want, names(first)); diff != "" {
 		t.Errorf("installed in this order (-want +got):\n%s", diff)
