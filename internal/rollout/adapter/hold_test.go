@@ -198,7 +198,7 @@ func TestWhoHoldsAWorkload(t *testing.T) {
 	}
 }
 
-// TestToHoldAndToLetGoLeavesWhatWasThere: the partition and the pause apart, which are as the contract leaves them.
+// TestToHoldAndToLetGoLeavesWhatWasThere: the partition and the pause apart, which are as a rollout that has ended leaves them.
 func TestToHoldAndToLetGoLeavesWhatWasThere(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		kind := rapid.SampledFrom(append([]string{"Deployment", "Herd"}, versioned...)).Draw(r, "kind")
