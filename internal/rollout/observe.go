@@ -18,8 +18,6 @@ import (
 type observed struct {
 	world engine.World
 	by    map[engine.Side]adapter.Seen
-	// again is when time alone changes what is seen; 0 when it does not.
-	again time.Duration
 }
 
 // observe builds the world that one decision depends on. It reads only. A rollout that has ended looks at nothing.
@@ -55,9 +53,6 @@ func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 		return err //nolint:wrapcheck // it names the workload
 	}
 	o.by[side] = seen
-	if o.again == 0 || seen.LookAgain != 0 && seen.LookAgain < o.again {
-		o.again = seen.LookAgain
-	}
 	if seen.Workload.Found {
 		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}

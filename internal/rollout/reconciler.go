@@ -98,7 +98,7 @@ func (r *Reconciler) pass(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, trait, seen, next)
 	reportErr := r.report(ctx, trait, next, did, now)
-	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.again)
+	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.by[engine.Target].LookAgain, seen.by[engine.Source].LookAgain)
 }
 
 // owner is the rollout as the one whose errands are run.

@@ -12,6 +12,8 @@ import (
 // A course is one kind of change: how far it is, how to take it further, and when it is there. Forward goes from batch to
 // batch; back undoes the batches in reverse.
 type course interface {
+	// total is how many pods the batches divide, by now.
+	total() int
 	// count writes how far the change is into the status.
 	count()
 	// goal is how many pods are to be changed at the end of the current batch.
@@ -134,6 +136,7 @@ func waitsFor(sentence string, w *Workload) string {
 // scale changes the number of pods of one object.
 type scale struct{ *machine }
 
+func (c scale) total() int  { return int(c.status.Running.Total) }
 func (c scale) from() int   { return int(c.status.RolloutOriginalSize) }
 func (c scale) to() int     { return int(c.status.RolloutTargetSize) }
 func (c scale) grows() bool { return c.to() >= c.from() }
@@ -164,11 +167,11 @@ func (c scale) count() {
 
 // goal never takes back what others have done on the way, but for the end: that is the size that was asked for.
 func (c scale) goal() int {
-	goal := c.goalOf(int(c.status.CurrentBatch), int(c.status.Running.Total))
+	goal := c.goalOf(int(c.status.CurrentBatch), c.total())
 	if c.isLast() {
 		return goal
 	}
-	return min(max(goal, c.done(c.Target.Replicas)), int(c.status.Running.Total))
+	return min(max(goal, c.done(c.Target.Replicas)), c.total())
 }
 
 func (c scale) begin(goal int) (int, time.Duration) {
@@ -199,7 +202,7 @@ func (c scale) reach(n int) verdict {
 		return waitForPods(fmt.Sprintf("waits until %s %s is seen by its own controller", c.ref(Target).Kind, c.ref(Target).Name))
 	case !c.grows() && w.Pods > size:
 		return waitForPods(waitsFor(fmt.Sprintf("waits for pods to go: there are %d, and %s leaves %d", w.Pods, c.batchName(), size), w))
-	case c.grows() && w.Ready < size-Tolerated(c.batch(), int(c.status.Running.Total)):
+	case c.grows() && w.Ready < size-Tolerated(c.batch(), c.total()):
 		return waitForPods(waitsFor(fmt.Sprintf("%d of %d pods are ready", w.Ready, size), w))
 	}
 	return verdict{event: Met}

@@ -144,14 +144,7 @@ func (m *machine) revert() (verdict, bool) {
 
 // before is how many pods were changed before the current batch.
 func (m *machine) before() int {
-	total := int(m.status.Running.Total)
-	switch c := m.course().(type) {
-	case inPlace:
-		total = c.total()
-	case pair:
-		total = c.total()
-	}
-	return m.goalOf(int(m.status.CurrentBatch)-1, total)
+	return m.goalOf(int(m.status.CurrentBatch)-1, m.course().total())
 }
 
 func (m *machine) held() bool {

@@ -80,9 +80,7 @@ func (m *machine) orLate(v verdict) verdict {
 	if left <= 0 {
 		return m.fail("DeadlineMissed", fmt.Sprintf("%s has made no progress for %s: %s", m.batchName(), deadline, v.why))
 	}
-	if v.again == 0 || left < v.again {
-		v.again = left
-	}
+	v.again = soonest(v.again, left)
 	return v
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
@@ -171,7 +169,7 @@ func (m *machine) move(v verdict) {
 	to, known := Follow(from, v.event)
 	if !known {
 		note := fmt.Sprintf("nothing is known to do in the state %s when this is seen: %s", from, v.event)
-		m.status.Failure = &rolloutv1alpha1.RolloutFailure{Reason: "NoSuchWay", Message: note, Generation: m.Rollout.Generation}
+		m.note("NoSuchWay", note)
 		to = Failing
 		if from == Failing || !from.runs() {
 			to = Failed
@@ -190,7 +188,7 @@ func (m *machine) move(v verdict) {
 // enter is what goes with the beginning of a state.
 func (m *machine) enter(from, to State, v verdict) {
 	m.status.Hooks = nil
-	m.status.LastProgressTime = &metav1.Time{Time: m.now}
+	m.status.LastProgressTime = at(m.now)
 	m.status.Message = v.why
 	switch to {
 	case Locating:
@@ -204,14 +202,14 @@ func (m *machine) enter(from, to State, v verdict) {
 		m.status.LastInstanceTime = nil
 	case Failing:
 		if m.status.Ending == "" {
-			m.status.Ending = m.ending(m.Rollout.Plan.FailurePolicy == rolloutv1alpha1.RevertOnFailure)
+			m.status.Ending = ending(m.Rollout.Plan.FailurePolicy == rolloutv1alpha1.RevertOnFailure)
 		}
 	case Abandoning:
 		m.status.Ending, m.status.Failure = rolloutv1alpha1.LeaveEnding, nil
 	case Deleting:
 		m.status.Ending = ""
 		if from.runs() {
-			m.status.Ending = m.ending(m.Rollout.RevertOnDelete)
+			m.status.Ending = ending(m.Rollout.RevertOnDelete)
 		}
 	case Succeeded:
 		m.status.LastAppliedPodTemplateIdentifier = m.status.NewPodTemplateIdentifier
@@ -219,7 +217,7 @@ func (m *machine) enter(from, to State, v verdict) {
 	m.announce(from, to, v)
 }
 
-func (m *machine) ending(reverts bool) rolloutv1alpha1.RolloutEnding {
+func ending(reverts bool) rolloutv1alpha1.RolloutEnding {
 	if reverts {
 		return rolloutv1alpha1.RevertEnding
 	}

@@ -161,7 +161,7 @@ func (m *machine) announce(from, to State, v verdict) {
 	case Failed:
 		n.Reason, n.Bad = "RolloutFailed", true
 		if m.status.Failure == nil {
-			m.status.Failure = &rolloutv1alpha1.RolloutFailure{Reason: v.reason, Message: v.why, Generation: m.Rollout.Generation}
+			m.note(v.reason, v.why)
 		}
 	case Abandoning:
 		n.Reason = "RolloutSuperseded"

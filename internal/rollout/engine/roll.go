@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
@@ -139,6 +137,6 @@ func (m *machine) staged(done, goal int) (int, time.Duration) {
 			return done, left
 		}
 	}
-	m.status.LastInstanceTime = &metav1.Time{Time: m.now}
+	m.status.LastInstanceTime = at(m.now)
 	return done + 1, time.Duration(*interval) * time.Second
 }
