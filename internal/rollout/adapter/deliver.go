@@ -37,8 +37,8 @@ func (s *Seen) Deliver(rendered *unstructured.Unstructured, another bool, manage
 		s.Kind.keep(s, o, 0, "")
 	}
 	for _, p := range []path{where.replicas, where.paused, where.partition} {
-		if len(p) > 0 && p.get(o) == nil && fieldowner.Applied(s.Object, manager, p...) {
-			p.set(o, p.get(s.Object))
+		if value := p.get(s.Object); value != nil && p.get(o) == nil && fieldowner.Applied(s.Object, manager, p...) {
+			p.set(o, value)
 		}
 	}
 	return o

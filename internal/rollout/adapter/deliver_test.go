@@ -41,11 +41,11 @@ func TestAWorkloadIsDeliveredSoThatNoPodMoves(t *testing.T) {
 		"an Advanced StatefulSet too":                          {"Advanced", nil, false, nil, false, `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`},
 		"a DaemonSet is held by deleting nothing":              {"DaemonSet", fields{"spec.updateStrategy.type": "RollingUpdate"}, false, nil, false, `{"updateStrategy":{"type":"OnDelete"}}`},
 		"a new DaemonSet has no number to begin with":          {"DaemonSet", nil, true, nil, false, `{}`},
-		"an InPlaceSet":                                        {"InPlaceSet", nil, false, nil, false, `{"strategy":{"partition":5}}`},
-		"a CafeDeployment":                                     {"CafeDeployment", nil, false, nil, false, `{"strategy":{"partition":5}}`},
-		"a new Deployment begins at no pods":                   {"Deployment", fields{"spec.replicas": int64(9)}, true, nil, false, `{"replicas":0}`},
-		"one that is there is held by its size":                {"Deployment", fields{"spec.replicas": int64(9)}, false, nil, false, `{}`},
-		"a kind that is described by paths":                    {"Flock", nil, false, nil, false, `{"keep":5}`},
+		"an InPlaceSet":                         {"InPlaceSet", nil, false, nil, false, `{"strategy":{"partition":5}}`},
+		"a CafeDeployment":                      {"CafeDeployment", nil, false, nil, false, `{"strategy":{"partition":5}}`},
+		"a new Deployment begins at no pods":    {"Deployment", fields{"spec.replicas": int64(9)}, true, nil, false, `{"replicas":0}`},
+		"one that is there is held by its size": {"Deployment", fields{"spec.replicas": int64(9)}, false, nil, false, `{}`},
+		"a kind that is described by paths":     {"Flock", nil, false, nil, false, `{"keep":5}`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rendered := &unstructured.Unstructured{Object: map[string]any{}}
