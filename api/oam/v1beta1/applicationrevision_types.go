@@ -35,6 +35,8 @@ type ApplicationRevisionList struct {
 }
 
 // ApplicationRevisionSpec is the snapshot.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="must not be changed: a revision is what was deployed. Edit the Application to make another one"
 type ApplicationRevisionSpec struct {
 	// Revision is the number of the revision, from 1. Absent means the number at the end of its name.
 	// +kubebuilder:validation:Minimum=0

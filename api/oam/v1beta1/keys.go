@@ -18,6 +18,8 @@ const (
 	LabelTraitType = "trait.oam.dev/type"
 	// LabelAppRevisionHash is the hash of what an ApplicationRevision holds: see Revision.RevisionHash.
 	LabelAppRevisionHash = "app.oam.dev/app-revision-hash"
+	// LabelComponentRevisionHash is the hash of the template that a component revision holds: see ComponentRevision.RevisionHash.
+	LabelComponentRevisionHash = "app.oam.dev/component-revision-hash"
 )
 
 const (
@@ -37,4 +39,6 @@ const FinalizerApplication = "app.slipway.dev/release"
 const SystemNamespace = "slipway-system"
 
 // IsRolloutTemplate tells whether revisions of the application are recorded without being deployed.
-func (a *Application) IsRolloutTemplate() bool { return a.Annotations[AnnotationRolloutTemplate] == "true" }
+func (a *Application) IsRolloutTemplate() bool {
+	return a.Annotations[AnnotationRolloutTemplate] == "true"
+}
