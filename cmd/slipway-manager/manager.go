@@ -30,6 +30,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // run runs the enabled controllers until ctx ends, which is no error, or the lease is lost, which is one.
@@ -154,7 +155,7 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	err := errors.Join(clientgoscheme.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
-		rolloutv1alpha1.AddToScheme(scheme))
+		rolloutv1alpha1.AddToScheme(scheme), oamv1beta1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/application/rolling"
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/errand"
@@ -23,7 +24,18 @@ import (
 )
 
 func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
-	kinds, err := readKinds(o.workloadKinds)
+	return setUpRollout(mgr, o, func(*adapter.Adapters) rollout.Kind { return rollout.Traits{} })
+}
+
+func setUpAppRollout(mgr ctrl.Manager, o *options, _ bool) error {
+	return setUpRollout(mgr, o, func(kinds *adapter.Adapters) rollout.Kind {
+		return rolling.AppRollouts{Live: mgr.GetAPIReader(), Kinds: kinds, Clock: clock.RealClock{}}
+	})
+}
+
+// setUpRollout has the manager roll out what objects of a kind ask for, which needs to know the kinds of workloads.
+func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) rollout.Kind) error {
+	known, err := readKinds(o.workloadKinds)
 	if err != nil {
 		return err
 	}
@@ -35,8 +47,9 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 	if err != nil {
 		return err
 	}
+	kinds := &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: known}
 	logger := mgr.GetLogger().WithName("errands")
-	reconciler, err := rollout.New(rollout.Traits{}, rollout.Dependencies{
+	reconciler, err := rollout.New(kindOf(kinds), rollout.Dependencies{
 		Cache:  mgr.GetCache(),
 		Live:   mgr.GetAPIReader(),
 		Client: mgr.GetClient(),
@@ -44,7 +57,7 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 		Clock:  clock.RealClock{},
 		Writes: newTracker(mgr, o),
 		Apply:  o.apply(),
-		Kinds:  &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: kinds},
+		Kinds:  kinds,
 		Errands: rollout.Errands{
 			Hooks:   errand.NewDesk[hook.Answer](clock.RealClock{}, logger, nil),
 			Metrics: errand.NewDesk[measure.Sample](clock.RealClock{}, logger, calls.Close),

@@ -30,6 +30,15 @@ type AppRollouts struct {
 //+kubebuilder:rbac:groups=core.oam.dev,resources=approllouts,verbs=get;list;watch;patch
 //+kubebuilder:rbac:groups=core.oam.dev,resources=approllouts/status,verbs=patch
 //+kubebuilder:rbac:groups=core.oam.dev,resources=applicationrevisions,verbs=get
+//
+// These are the kinds that the shipped definitions make. Whoever writes a definition of another kind gives the right to it.
+//
+//+kubebuilder:rbac:groups="",resources=services,verbs=get;create;patch;delete
+//+kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;create;patch;delete
+//+kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;create;patch;delete
+//+kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;create;patch;delete
+//+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;create;patch;delete
+//+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=cafedeployments,verbs=get;list;create;patch;delete
 
 // ID is AppRollout.
 func (AppRollouts) ID() schema.GroupVersionKind {
