@@ -14,7 +14,6 @@ import (
 	"slipway.dev/slipway/internal/application/delivery"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout"
-	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -118,17 +117,11 @@ func refTo(o *unstructured.Unstructured, name string) rolloutv1alpha1.WorkloadRe
 	return rolloutv1alpha1.WorkloadReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: name}
 }
 
-// size is how many pods there are to be at the end when nobody says it: as many as were rendered, of a new workload; and as many
-// as there are, of one that stays because only what is beside it has changed.
+// size is how many pods there are to be at the end when nobody says it, and nothing but what is beside the workload has changed:
+// as many as there are.
 func size(c *change, w *workloads) *int32 {
-	if c.source != nil {
-		if w.pair && w.source == nil && w.seen.Object != nil {
-			return ptr.To(int32(w.seen.Workload.Replicas))
-		}
+	if c.source == nil || !w.pair || w.source != nil || w.seen.Object == nil {
 		return nil
 	}
-	if n, sized := adapter.Size(w.seen.Kind, c.target.component.Workload); sized {
-		return ptr.To(int32(n))
-	}
-	return nil
+	return ptr.To(int32(w.seen.Workload.Replicas))
 }

@@ -8,8 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/step"
 )
@@ -34,7 +36,7 @@ func (k AppRollouts) ending(ctx context.Context, r *oamv1beta1.AppRollout, s rol
 	if succeeds {
 		s.Last, err = k.replaced(ctx, c, w)
 	} else {
-		s.Last = k.wake(c, w)
+		s.Last = append(k.wake(c, w), k.back(r, c, w)...)
 	}
 	return s, err
 }
@@ -88,6 +90,20 @@ func (k AppRollouts) wake(c *change, w *workloads) []step.Step {
 		}
 	}
 	return steps
+}
+
+// back has a workload that was brought back to the template of the source say so, or it would be taken for the target. It has
+// that template already, so no pod moves.
+func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []step.Step {
+	live := w.seen.Object
+	if w.pair || r.Status.Ending != rolloutv1alpha1.RevertEnding || live == nil || w.seen.Workload.Held || !delivery.Is(live, c.target.revision.Name) {
+		return nil
+	}
+	o := c.marked(c.source, w.seen.Deliver(c.source.component.Workload, false, apply.FieldManager))
+	o.SetName(live.GetName())
+	o.SetUID(live.GetUID())
+	o.SetResourceVersion(live.GetResourceVersion())
+	return []step.Step{step.Apply{Because: step.Because("it is back on " + c.source.revision.Name), Object: o}}
 }
 
 func remove(live *unstructured.Unstructured, why step.Because) step.Step {
