@@ -16,8 +16,8 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=applications,shortName=app
-// +kubebuilder:printcolumn:name="COMPONENT",type=string,JSONPath=`.spec.components[*].name`,description="Components"
-// +kubebuilder:printcolumn:name="TYPE",type=string,JSONPath=`.spec.components[*].type`,description="Types of the components"
+// +kubebuilder:printcolumn:name="COMPONENT",type=string,JSONPath=`.spec.components[0].name`,description="First component"
+// +kubebuilder:printcolumn:name="TYPE",type=string,JSONPath=`.spec.components[0].type`,description="Type of the first component"
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=`.status.phase`,description="What the application is doing"
 // +kubebuilder:printcolumn:name="HEALTHY",type=string,JSONPath=`.status.healthyServices`,description="Components that are healthy, of all"
 // +kubebuilder:printcolumn:name="REVISION",type=integer,JSONPath=`.status.latestRevision.revision`,description="Number of the latest revision"

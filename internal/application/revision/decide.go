@@ -75,14 +75,11 @@ func (h History) Decide(content Content) (Outcome, error) {
 	return New{Next: next}, nil
 }
 
-// holds tells whether a revision was made from the content with the hash, and holds its objects. What it was made from decides
-// where its label says something else: the label may be of another time, when other things counted.
+// holds tells whether a revision was made from the content with the hash, and holds its objects. What it was made from decides,
+// not its label: people can change that, and it may be of a time when other things counted.
 func holds(revision *oamv1beta1.ApplicationRevision, hash string) bool {
 	if !IsComplete(revision) {
 		return false
-	}
-	if revision.Labels[oamv1beta1.LabelAppRevisionHash] == hash {
-		return true
 	}
 	own, err := ContentOf(revision).Hash()
 	return err == nil && own == hash
