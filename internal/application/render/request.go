@@ -51,6 +51,12 @@ type Context struct {
 	Revision string `json:"revision"`
 }
 
+// Reached is the definition whose template is evaluated.
+type Reached struct {
+	Definition string `json:"definition"`
+	IsTrait    bool   `json:"isTrait,omitempty"`
+}
+
 // Result is what a component renders to. The same request gives the same result, in the same order.
 type Result struct {
 	// Workload is the object that runs the component.
