@@ -185,6 +185,5 @@ func line(e errors.Error) string {
 
 // message is what an error says without its path.
 func message(e errors.Error) string {
-	format, args := e.Msg()
-	return fmt.Sprintf(format, args...)
+	return strings.TrimPrefix(e.Error(), strings.Join(e.Path(), ".")+": ")
 }
