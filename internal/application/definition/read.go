@@ -160,6 +160,9 @@ func parse(file string, text []byte) (parts, error) {
 }
 
 func readHead(file string, p parts) (head, error) {
+	if at := beyondData(p.head); at != nil {
+		return head{}, fmt.Errorf("%s:%d: %s: a head has plain values only; what is computed belongs into template", file, at.Pos().Line(), p.name)
+	}
 	ctx := cuecontext.New()
 	v := ctx.CompileString(shape).Unify(ctx.BuildExpr(p.head))
 	if err := v.Validate(cue.Concrete(true)); err != nil {
@@ -174,6 +177,27 @@ func readHead(file string, p parts) (head, error) {
 		return head{}, fmt.Errorf("%s: %s: attributes.workload.definition is missing: apiVersion and kind of the workload", file, p.name)
 	}
 	return h, nil
+}
+
+// beyondData is what a head may not have: it is read without the limits under which templates are evaluated.
+func beyondData(head ast.Expr) ast.Node {
+	var found ast.Node
+	ast.Walk(head, func(n ast.Node) bool {
+		switch n.(type) {
+		case nil, *ast.StructLit, *ast.ListLit, *ast.Field, *ast.BasicLit, *ast.CommentGroup, *ast.Comment, *ast.Ident:
+		default:
+			if found == nil {
+				found = n
+			}
+		}
+		if field, isField := n.(*ast.Field); isField && found == nil {
+			if _, isName := field.Value.(*ast.Ident); isName {
+				found = field.Value // a reference; true, false and null are literals
+			}
+		}
+		return found == nil
+	}, nil)
+	return found
 }
 
 // told is the first error of CUE, on one line.

@@ -5,6 +5,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,12 +29,19 @@ func (p Problem) Error() string {
 	if p.Component != "" {
 		fmt.Fprintf(&b, "component %q: ", p.Component)
 	}
-	if p.IsTrait {
+	switch {
+	case p.IsTrait:
 		fmt.Fprintf(&b, "trait %q: ", p.Definition)
-	} else if p.Component == "" && p.Definition != "" {
+	case p.Definition != "" && (p.Component == "" || !p.isOfTheUser()):
 		fmt.Fprintf(&b, "definition %q: ", p.Definition)
 	}
 	return b.String() + p.Field + ": " + p.Message
+}
+
+// isOfTheUser tells whether the field stands in the application, and not in the definition.
+func (p Problem) isOfTheUser() bool {
+	root := p.Field[:len(p.Field)-len(strings.TrimLeft(p.Field, "abcdefghijklmnopqrstuvwxyz"))]
+	return slices.Contains([]string{"name", "properties", "traits", "type"}, root)
 }
 
 // Problems are why a component cannot be rendered; at least one and at most ten.

@@ -17,12 +17,10 @@ import (
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
-	cuejson "cuelang.org/go/encoding/json"
 )
 
 const (
 	templateFile = "template"
-	inputFile    = "input"
 	// closedParameter is the schema of the properties: what a template calls parameter, closed.
 	closedParameter = "#parameter"
 )
@@ -106,8 +104,8 @@ func closeParameter(file *ast.File, text string) string {
 	return text
 }
 
-// input is a file of the fields that a template reads: parameter and context.
-func (s source) input(properties json.RawMessage, context map[string]any, closed bool) (*ast.File, Problems) {
+// input are the fields that a template reads: parameter and context.
+func (s source) input(properties json.RawMessage, context map[string]any, closed bool) ([]ast.Decl, Problems) {
 	if len(properties) > MaxProperties {
 		return nil, s.problems("properties", "have %d bytes; at most %d are allowed", len(properties), MaxProperties)
 	}
@@ -117,28 +115,19 @@ func (s source) input(properties json.RawMessage, context map[string]any, closed
 	if problem := depth(properties); problem != "" {
 		return nil, s.problems("properties", "%s", problem)
 	}
-	parameter, err := cuejson.Extract(inputFile, properties)
+	given, err := decode(properties)
 	if err != nil {
 		return nil, s.problems("properties", "are no JSON: %s", shorten(err.Error()))
 	}
-	if _, isObject := parameter.(*ast.StructLit); !isObject {
+	if _, isObject := given.(map[string]any); !isObject {
 		return nil, s.problems("properties", "have to be an object")
 	}
-	file := &ast.File{Filename: inputFile}
+	var file []ast.Decl
 	if closed {
-		file.Decls = append(file.Decls, &ast.Field{Label: ast.NewIdent("parameter"), Value: ast.NewIdent(closedParameter)})
+		file = append(file, &ast.Field{Label: ast.NewIdent("parameter"), Value: ast.NewIdent(closedParameter)})
 	}
-	file.Decls = append(file.Decls, &ast.Field{Label: ast.NewIdent("parameter"), Value: parameter})
-	written, err := json.Marshal(context)
-	if err != nil {
-		return nil, s.problems("context", "cannot be written: %v", err)
-	}
-	value, err := cuejson.Extract("context", written)
-	if err != nil {
-		return nil, s.problems("context", "cannot be read: %s", shorten(err.Error()))
-	}
-	file.Decls = append(file.Decls, &ast.Field{Label: ast.NewIdent("context"), Value: value})
-	return file, nil
+	return append(file, &ast.Field{Label: ast.NewIdent("parameter"), Value: expression(given)},
+		&ast.Field{Label: ast.NewIdent("context"), Value: expression(context)}), nil
 }
 
 // depth says when JSON goes deeper than any object does: parsers follow it by recursion.
@@ -161,8 +150,8 @@ func depth(raw []byte) string {
 }
 
 // instance compiles a template together with its input. Errors of evaluation are in the value.
-func instance(template, input *ast.File) (cue.Value, error) {
-	whole := &ast.File{Filename: template.Filename, Decls: slices.Concat(template.Decls, input.Decls)}
+func instance(template *ast.File, input []ast.Decl) (cue.Value, error) {
+	whole := &ast.File{Filename: template.Filename, Decls: slices.Concat(template.Decls, input)}
 	var unresolved error
 	astutil.Resolve(whole, func(pos token.Pos, format string, values ...any) {
 		unresolved = errors.Append(errors.Promote(unresolved, ""), errors.Newf(pos, format, values...))

@@ -122,7 +122,7 @@ func (p *Pool) try(ctx context.Context, q question, raw []byte) (answer, error) 
 		case ctx.Err() != nil:
 			return answer{}, fmt.Errorf("rendering: %w", ctx.Err())
 		case timed.Err() != nil:
-			return answer{}, fmt.Errorf("%w (%s)", ErrNoAnswer, problem(q, reached, string(limitAnswer)).Field)
+			return answer{}, fmt.Errorf("%w: %s", ErrNoAnswer, problem(q, reached, fmt.Sprintf("no answer within %s", answerTime)).Error())
 		case w.death() != "":
 			return answer{}, exceeded(q, reached, w.death())
 		case used && reached == (render.Reached{}):

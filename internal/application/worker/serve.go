@@ -43,8 +43,6 @@ const (
 	limitTime      limit = "time"
 	limitMemory    limit = "memory"
 	limitRecursion limit = "recursion"
-	// limitAnswer is the time by the clock: the worker did not get the processor, or hangs without using it.
-	limitAnswer limit = "answer"
 )
 
 // Main is the whole program of a worker. It returns the exit status when there is nothing more to do.
@@ -129,9 +127,9 @@ func problem(q question, at render.Reached, message string) render.Problem {
 		if at.Definition == "" {
 			at.Definition = q.Render.Component.Type
 		}
-		return render.Problem{Component: q.Render.Component.Name, Definition: at.Definition, IsTrait: at.IsTrait, Field: fmt.Sprintf("the template of %q", at.Definition), Message: message}
+		return render.Problem{Component: q.Render.Component.Name, Definition: at.Definition, IsTrait: at.IsTrait, Field: "template", Message: message}
 	case q.Health != nil:
-		return render.Problem{Component: q.Health.Component, Definition: q.Health.Type, Field: fmt.Sprintf("status of %q", q.Health.Type), Message: message}
+		return render.Problem{Component: q.Health.Component, Definition: q.Health.Type, Field: "status", Message: message}
 	}
 	return render.Problem{Field: "request", Message: message}
 }

@@ -77,7 +77,7 @@ output: {apiVersion: "apps/v1", kind: "Deployment", spec: strings.Repeat(a, 1000
 	"data that doubles":           {doubling(40), "bytes that are allowed"},
 	"a list that is long": {`
 import "list"
-output: {apiVersion: "apps/v1", kind: "Deployment", spec: list.Repeat([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 100000000)}
+output: {apiVersion: "apps/v1", kind: "Deployment", spec: list.Repeat(list.Repeat([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1000), 10000)}
 `, "needs more than the 192 MiB of memory"},
 }
 
