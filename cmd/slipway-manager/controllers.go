@@ -35,6 +35,7 @@ var controllers = map[string]controller{
 	"cafedeployment": {
 		owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind).GroupKind(), setUp: setUpCafeDeployment, sets: cafe.Owned,
 	},
+	"application":  {owner: oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind(), setUp: setUpApplication},
 	"approllout":   {owner: oamv1beta1.GroupVersion.WithKind(oamv1beta1.AppRolloutKind).GroupKind(), setUp: setUpAppRollout},
 	"rollouttrait": {owner: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind).GroupKind(), setUp: setUpRolloutTrait},
 }

@@ -9,10 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"slipway.dev/slipway/internal/application/worker"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == worker.Argument { // this program, started by itself to render
+		os.Exit(worker.Main(clock.RealClock{}))
+	}
 	leanHeap()
 	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway-manager:", err)

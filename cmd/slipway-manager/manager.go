@@ -53,6 +53,9 @@ func run(ctx context.Context, o *options, enabled []string, logger logr.Logger) 
 	return nil
 }
 
+// managerName stands before the version in the user agent, and the API server takes it for the field manager of our writes.
+const managerName = "slipway-manager"
+
 // restConfig says how to reach the cluster: by the file, else as clients usually find it. Requests are not throttled
 // on this side: what runs in parallel is bounded, and the API server's own fairness does the rest.
 func restConfig(kubeconfig string) (*rest.Config, error) {
@@ -63,7 +66,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.QPS = -1
-	config.UserAgent = "slipway-manager/" + currentVersion()
+	config.UserAgent = managerName + "/" + currentVersion()
 	return config, nil
 }
 

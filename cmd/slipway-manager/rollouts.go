@@ -43,7 +43,7 @@ func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) r
 	if err != nil {
 		return fmt.Errorf("--allow-hosts: %w", err)
 	}
-	held, err := newHeld(mgr, o)
+	held, err := newLabelled(mgr, o, labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}))
 	if err != nil {
 		return err
 	}
@@ -90,23 +90,23 @@ func readKinds(file string) (adapter.Registry, error) {
 	return kinds, nil
 }
 
-// newHeld is a cache of what rollouts hold, and of nothing else: the server leaves the rest out.
-func newHeld(mgr ctrl.Manager, o *options) (cache.Cache, error) {
-	held, err := cluster.New(mgr.GetConfig(), func(c *cluster.Options) {
+// newLabelled is a cache of what has certain labels, and of nothing else: the server leaves the rest out.
+func newLabelled(mgr ctrl.Manager, o *options, selector labels.Selector) (cache.Cache, error) {
+	labelled, err := cluster.New(mgr.GetConfig(), func(c *cluster.Options) {
 		c.Scheme = mgr.GetScheme()
 		c.Logger = mgr.GetLogger()
 		c.HTTPClient = mgr.GetHTTPClient()
 		c.Cache = cache.Options{
 			DefaultNamespaces:    namespaces(o.watchNamespaces),
-			DefaultLabelSelector: labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}),
+			DefaultLabelSelector: selector,
 			DefaultTransform:     keepAppliers,
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the cache of workloads that rollouts hold: %w", err)
+		return nil, fmt.Errorf("making the cache of what has labels %s: %w", selector, err)
 	}
-	if err := mgr.Add(held); err != nil {
-		return nil, fmt.Errorf("adding the cache of workloads that rollouts hold: %w", err)
+	if err := mgr.Add(labelled); err != nil {
+		return nil, fmt.Errorf("adding the cache of what has labels %s: %w", selector, err)
 	}
-	return held.GetCache(), nil
+	return labelled.GetCache(), nil
 }

@@ -20,7 +20,6 @@ type Application struct {
 // Mark makes an object one of a component in a revision of the application. The application controls it; labels of a pod template
 // stay as they are, because each change of those would be a new version.
 func (a Application) Mark(o *unstructured.Unstructured, appRevision string, c *Component) {
-	o.SetNamespace(a.Namespace)
 	labels := o.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -30,8 +29,14 @@ func (a Application) Mark(o *unstructured.Unstructured, appRevision string, c *C
 	labels[oamv1beta1.LabelAppRevision] = appRevision
 	labels[oamv1beta1.LabelComponentRevision] = c.Revision
 	o.SetLabels(labels)
+	a.Own(o)
+}
+
+// Own has the application control an object.
+func (a Application) Own(o *unstructured.Unstructured) {
+	o.SetNamespace(a.Namespace)
 	o.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: oamv1beta1.GroupVersion.String(), Kind: "Application", Name: a.Name, UID: a.UID,
+		APIVersion: oamv1beta1.GroupVersion.String(), Kind: oamv1beta1.ApplicationKind, Name: a.Name, UID: a.UID,
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(false),
 	}})
 }

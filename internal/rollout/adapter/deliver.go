@@ -3,6 +3,8 @@
 package adapter
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"slipway.dev/slipway/internal/fieldowner"
@@ -61,4 +63,30 @@ func Size(k Kind, rendered *unstructured.Unstructured) (int, bool) {
 func HoldsTwoVersions(k Kind) bool {
 	where := k.places()
 	return len(where.partition) > 0 || len(where.strategy) > 0
+}
+
+// Opened is a workload as it would be if no rollout had left anything in it that holds back pods, so that its own controller rolls
+// out what it has; nil when it is so. What was rendered, and what people have set, stays.
+func (s *Seen) Opened(rendered *unstructured.Unstructured, managers ...string) *unstructured.Unstructured {
+	if s.Kind == nil || s.Object == nil || s.Workload.Held {
+		return nil
+	}
+	where, o := s.Kind.places(), s.Object.DeepCopy()
+	left := func(p path) bool {
+		if len(p) == 0 || p.get(s.Object) == nil || p.get(rendered) != nil {
+			return false
+		}
+		owners := fieldowner.Of(s.Object, p...)
+		return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool { return !slices.Contains(managers, owner) })
+	}
+	if left(where.paused) {
+		s.unpause(o)
+	}
+	if left(where.partition) {
+		s.Kind.open(s, o)
+	}
+	if same(s.Object, o) {
+		return nil
+	}
+	return o
 }
