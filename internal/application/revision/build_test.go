@@ -4,12 +4,12 @@ package revision
 
 import (
 	"fmt"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
@@ -72,7 +72,7 @@ func deployment(name, image string, replicas int64) map[string]any {
 }
 
 // render stands for what CUE does: each component becomes a Deployment of its image, with the replicas of its first trait.
-func render(t testing.TB, content Content) []Rendered {
+func render(t rapid.TB, content Content) []Rendered {
 	t.Helper()
 	var all []Rendered
 	for _, component := range content.Application.Spec.Components {
@@ -91,7 +91,7 @@ func render(t testing.TB, content Content) []Rendered {
 	return all
 }
 
-func decode(t testing.TB, from *runtime.RawExtension, into any) {
+func decode(t rapid.TB, from *runtime.RawExtension, into any) {
 	t.Helper()
 	if from == nil || len(from.Raw) == 0 {
 		return
@@ -102,7 +102,7 @@ func decode(t testing.TB, from *runtime.RawExtension, into any) {
 }
 
 // stored is an object as it comes back from the API server.
-func stored[T any](t testing.TB, object *T) *T {
+func stored[T any](t rapid.TB, object *T) *T {
 	t.Helper()
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -116,7 +116,7 @@ func stored[T any](t testing.TB, object *T) *T {
 }
 
 // deploy makes a revision of the content, with its component revisions.
-func deploy(t testing.TB, content Content, number int64, known Known) (*oamv1beta1.ApplicationRevision, []Component) {
+func deploy(t rapid.TB, content Content, number int64, known Known) (*oamv1beta1.ApplicationRevision, []Component) {
 	t.Helper()
 	hash, err := content.Hash()
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/json"
+	"pgregory.net/rapid"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
-func text(t testing.TB, value any) string {
+func text(t rapid.TB, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {
