@@ -41,6 +41,7 @@ type ApplicationRevisionList struct {
 type ApplicationRevisionSpec struct {
 	// Revision is the number of the revision, from 1. Absent means the number at the end of its name.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=999999999
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 
