@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == worker.Argument { // this program, started by itself to render
+	if worker.IsAsked(os.Args) {
 		os.Exit(worker.Main(clock.RealClock{}))
 	}
 	leanHeap()

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/render"
 )
 
 // maxFile is how many bytes a file may have.
@@ -223,7 +224,7 @@ func printed(imports map[string]*ast.ImportSpec, decls []ast.Decl) (string, erro
 		file.Decls = append(file.Decls, group)
 	}
 	file.Decls = append(file.Decls, decls...)
-	text, err := format.Node(file)
+	text, err := format.Node(file, format.UseSpaces(2), format.TabIndent(false)) // YAML shows text with tabs on one line
 	return strings.TrimLeft(string(text), "\n"), err
 }
 
@@ -251,4 +252,17 @@ func (h head) definition(name, template string) Definition {
 		ObjectMeta: about,
 		Spec:       oamv1beta1.ComponentDefinitionSpec{Workload: h.Attributes.Workload, Schematic: schematic, Status: h.Attributes.Status},
 	}}
+}
+
+// Rendered is the definition as package render looks at it.
+func (d Definition) Rendered() render.Definition {
+	if d.Component == nil {
+		return render.Definition{Name: d.Name(), IsTrait: true, Template: d.Template()}
+	}
+	spec := d.Component.Spec
+	r := render.Definition{Name: d.Name(), APIVersion: spec.Workload.Definition.APIVersion, Kind: spec.Workload.Definition.Kind, Template: d.Template()}
+	if spec.Status != nil {
+		r.HealthPolicy, r.CustomStatus = spec.Status.HealthPolicy, spec.Status.CustomStatus
+	}
+	return r
 }

@@ -167,7 +167,11 @@ func describe(v cue.Value, nested int) string {
 	case cue.ListKind:
 		return "a list"
 	case cue.StringKind, cue.IntKind, cue.FloatKind, cue.NumberKind, cue.BoolKind, cue.NullKind, cue.BytesKind:
-		return shorten(fmt.Sprintf("%v", v))
+		text := fmt.Sprintf("%v", v)
+		if standard, rest, has := strings.Cut(text, " | "); has && strings.HasPrefix(standard, "*") {
+			text = rest // a default is not all that is allowed
+		}
+		return shorten(text)
 	}
 	return shorten(fmt.Sprintf("%v", kind))
 }

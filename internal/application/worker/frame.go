@@ -21,20 +21,22 @@ const maxFrame = 8 << 20
 type question struct {
 	Render *render.Request       `json:"render,omitempty"`
 	Health *render.HealthRequest `json:"health,omitempty"`
+	Define *render.Definition    `json:"define,omitempty"`
 }
 
 // answer ends a request, unless only Reached is set: that says how far it is.
 type answer struct {
-	Reached  *render.Reached `json:"reached,omitempty"`
-	Result   *render.Result  `json:"result,omitempty"`
-	Health   *render.Health  `json:"health,omitempty"`
-	Problems render.Problems `json:"problems,omitempty"`
+	Reached   *render.Reached     `json:"reached,omitempty"`
+	Result    *render.Result      `json:"result,omitempty"`
+	Health    *render.Health      `json:"health,omitempty"`
+	Described *render.Description `json:"described,omitempty"`
+	Problems  render.Problems     `json:"problems,omitempty"`
 	// Exceeded says which limit was exceeded; the worker ends after it.
 	Exceeded limit `json:"exceeded,omitempty"`
 }
 
 func (a answer) isLast() bool {
-	return a.Result != nil || a.Health != nil || len(a.Problems) > 0 || a.Exceeded != ""
+	return a.Result != nil || a.Health != nil || a.Described != nil || len(a.Problems) > 0 || a.Exceeded != ""
 }
 
 // writeFrame writes a value as JSON behind its length.

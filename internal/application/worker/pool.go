@@ -72,6 +72,15 @@ func (p *Pool) Judge(ctx context.Context, request render.HealthRequest) (render.
 	return *a.Health, nil
 }
 
+// Describe lists the parameters of a definition and looks for what is wrong with it. Errors are those of Render.
+func (p *Pool) Describe(ctx context.Context, definition render.Definition) (render.Description, error) {
+	a, err := p.ask(ctx, question{Define: &definition})
+	if a.Described == nil {
+		return render.Description{}, err
+	}
+	return *a.Described, err
+}
+
 func (p *Pool) ask(ctx context.Context, q question) (answer, error) {
 	raw, err := json.Marshal(q)
 	if err != nil {
@@ -97,7 +106,7 @@ func (p *Pool) ask(ctx context.Context, q question) (answer, error) {
 		return answer{}, err
 	}
 	if err == nil && len(a.Problems) > 0 {
-		return answer{}, a.Problems
+		return a, a.Problems
 	}
 	return a, err
 }

@@ -46,7 +46,13 @@ const (
 )
 
 // Main is the whole program of a worker. It returns the exit status when there is nothing more to do.
-func Main(clock clock.WithTicker) int {
+func Main(clock clock.WithTicker) int { return serve(clock, cpuTime) }
+
+// IsAsked tells whether a program was started as a worker, by its arguments (os.Args).
+func IsAsked(args []string) bool { return len(args) == 2 && args[1] == Argument }
+
+// serve answers questions, each within the given time of the processor.
+func serve(clock clock.WithTicker, cpu time.Duration) int {
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(memory) // the collector works harder when it comes near; it is no limit
 	if err := confine(); err != nil {
@@ -73,7 +79,7 @@ func Main(clock clock.WithTicker) int {
 		done, watched := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(watched)
-			watch(clock, done, func(l limit) {
+			watch(clock, cpu, done, func(l limit) {
 				out.last(answer{Exceeded: l})
 				os.Exit(0)
 			})
@@ -108,6 +114,10 @@ func consider(q question, reached func(render.Reached)) (a answer) {
 		var health render.Health
 		health, err = render.Judge(*q.Health)
 		a.Health = &health
+	case q.Define != nil:
+		var described render.Description
+		described, err = render.Describe(*q.Define)
+		a.Described = &described
 	default:
 		err = errors.New("a question asks for nothing")
 	}
@@ -115,7 +125,7 @@ func consider(q question, reached func(render.Reached)) (a answer) {
 		return a
 	}
 	if problems := render.ProblemsOf(err); len(problems) > 0 {
-		return answer{Problems: problems}
+		return answer{Problems: problems, Described: a.Described}
 	}
 	return answer{Problems: render.Problems{problem(q, at, err.Error())}}
 }
@@ -130,12 +140,14 @@ func problem(q question, at render.Reached, message string) render.Problem {
 		return render.Problem{Component: q.Render.Component.Name, Definition: at.Definition, IsTrait: at.IsTrait, Field: "template", Message: message}
 	case q.Health != nil:
 		return render.Problem{Component: q.Health.Component, Definition: q.Health.Type, Field: "status", Message: message}
+	case q.Define != nil:
+		return render.Problem{Definition: q.Define.Name, IsTrait: q.Define.IsTrait, Field: "template", Message: message}
 	}
 	return render.Problem{Field: "request", Message: message}
 }
 
 // watch calls exceeded when the process has used more than a request may, and ends with done.
-func watch(clock clock.WithTicker, done <-chan struct{}, exceeded func(limit)) {
+func watch(clock clock.WithTicker, cpu time.Duration, done <-chan struct{}, exceeded func(limit)) {
 	begin := processorTime()
 	ticker := clock.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -148,7 +160,7 @@ func watch(clock clock.WithTicker, done <-chan struct{}, exceeded func(limit)) {
 		}
 		metrics.Read(sample)
 		switch {
-		case processorTime()-begin > cpuTime:
+		case processorTime()-begin > cpu:
 			exceeded(limitTime)
 		case sample[0].Value.Uint64()-sample[1].Value.Uint64() > memory:
 			exceeded(limitMemory)
