@@ -28,6 +28,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -280,7 +281,7 @@ func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
-		rolloutv1alpha1.AddToScheme(scheme))
+		rolloutv1alpha1.AddToScheme(scheme), oamv1beta1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}
