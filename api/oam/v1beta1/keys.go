@@ -20,6 +20,8 @@ const (
 	LabelTraitResource = "trait.oam.dev/resource"
 	// LabelAppRevisionHash is the hash of what an ApplicationRevision holds: see Revision.RevisionHash.
 	LabelAppRevisionHash = "app.oam.dev/app-revision-hash"
+	// LabelComponentRevisionHash is the hash of the template that a component revision holds: see ComponentRevision.RevisionHash.
+	LabelComponentRevisionHash = "app.oam.dev/component-revision-hash"
 )
 
 const (
