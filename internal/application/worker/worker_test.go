@@ -23,7 +23,7 @@ import (
 // TestMain is a worker when it is started as one.
 func TestMain(m *testing.M) {
 	if IsAsked(os.Args) {
-		os.Exit(serve(clock.RealClock{}, 300*time.Millisecond)) // a tenth, so that the tests end soon
+		os.Exit(serve(clock.RealClock{}, 1500*time.Millisecond)) // half, so that the tests end soon
 	}
 	os.Exit(m.Run())
 }
