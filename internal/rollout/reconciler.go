@@ -96,9 +96,9 @@ func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("observing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	prepared := r.prepare(ctx, object, &seen)
-	if done(prepared) { // nothing is decided before that is seen
+	if soon := looksAgain(prepared); soon > 0 {
 		apply.Tell(r.Events, object, prepared, nil)
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, object, seen, next)
