@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,6 +18,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
@@ -52,6 +54,8 @@ type Reconciler struct {
 	own, others *apply.Applier
 	watches     *watches
 	meters      *meters
+	// memories hold nothing but who is there, to know who is gone.
+	memories owned.Memories[struct{}]
 }
 
 // New returns a reconciler. It fails when the registry has metrics of these names already.
@@ -66,9 +70,15 @@ func New(d Dependencies) (*Reconciler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
 	}
-	return &Reconciler{
+	r := &Reconciler{
 		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: &watches{}, meters: meters,
-	}, nil
+	}
+	r.memories.Gone = func(uid types.UID) {
+		r.Writes.Forget(uid)
+		r.own.Forget(uid)
+		r.others.Forget(uid)
+	}
+	return r, nil
 }
 
 // Reconcile moves one RolloutTrait one step closer to its end.
@@ -76,12 +86,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	trait := &rolloutv1alpha1.RolloutTrait{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, trait, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.memories.Forget(request.NamespacedName)
 			r.Errands.forget(request.NamespacedName)
 			r.meters.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading RolloutTrait %s: %w", request, err)
 	}
+	r.memories.Of(trait)
 	if wait, stale := r.Writes.Unseen(ctx, trait.UID); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
