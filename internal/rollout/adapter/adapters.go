@@ -59,6 +59,7 @@ func (a *Adapters) fill(ctx context.Context, s *Seen, by Holder, now time.Time) 
 	w, where := &s.Workload, s.Kind.places()
 	w.Found, w.Going = true, s.Object.GetDeletionTimestamp() != nil
 	w.Owner, w.Held = by.other(s.Object), by.holds(s.Object)
+	w.Unmarked = w.Held && !by.marks(s.Object)
 	var err error
 	if w.Template, err = identity(where.template.tree(s.Object)); err != nil {
 		w.Unfit = fmt.Sprintf("the pod template at %s cannot be read: %s", where.template, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -226,4 +227,62 @@ func TestToHoldAndToLetGoLeavesWhatWasThere(t *testing.T) {
 			r.Errorf("%s (-before +after):\n%s", kind, diff)
 		}
 	})
+}
+
+// What tells the watch of a held workload is put back by the next write, whatever that is for; nothing else is touched.
+func TestWhatMarksAHeldWorkloadIsPutBack(t *testing.T) {
+	without := map[string]func(*unstructured.Unstructured){
+		"the label":     func(o *unstructured.Unstructured) { o.SetLabels(nil) },
+		"another label": func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{rolloutv1alpha1.LabelHeld: "maybe"}) },
+		"the owner":     func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) },
+		"both": func(o *unstructured.Unstructured) {
+			o.SetLabels(nil)
+			o.SetOwnerReferences(nil)
+		},
+	}
+	for sentence, take := range without {
+		for what, a := range map[string]engine.Action{
+			"by itself": engine.Mark{Because: because}, "with a batch": engine.Advance{Because: because, To: 2}, "with a size": engine.Resize{Because: because, To: 7},
+		} {
+			t.Run(sentence+", "+what, func(t *testing.T) {
+				s := held(t, "CloneSet", nil)
+				before := stored(t, "CloneSet", s)
+				if observe(t, "CloneSet", s, Ask{}).Workload.Unmarked {
+					t.Fatal("it is not marked at first")
+				}
+				o := before.DeepCopy()
+				take(o)
+				if err := s.Update(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				seen := observe(t, "CloneSet", s, Ask{})
+				if !seen.Workload.Held || !seen.Workload.Unmarked {
+					t.Fatalf("held %t, unmarked %t", seen.Workload.Held, seen.Workload.Unmarked)
+				}
+				if steps := act(t, s, seen, a); len(steps) != 1 {
+					t.Fatalf("it takes %d steps", len(steps))
+				}
+				after := stored(t, "CloneSet", s)
+				if diff := cmp.Diff([]any{before.GetLabels(), before.GetOwnerReferences()}, []any{after.GetLabels(), after.GetOwnerReferences()}); diff != "" {
+					t.Errorf("(-before +after):\n%s", diff)
+				}
+				if observe(t, "CloneSet", s, Ask{}).Workload.Unmarked {
+					t.Error("it is still not marked")
+				}
+			})
+		}
+	}
+}
+
+func TestAMarkThatStandsIsNotWritten(t *testing.T) {
+	other := map[string]any{"apiVersion": "a/v1", "kind": "Application", "name": "all", "uid": "tracker"}
+	s := held(t, "CloneSet", nil)
+	o := stored(t, "CloneSet", s)
+	put(o, fields{"metadata.ownerReferences": append(in("metadata", "ownerReferences").get(o).([]any), other)}) // behind ours
+	if err := s.Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if steps, err := Steps(observe(t, "CloneSet", s, Ask{}), holder, engine.Mark{Because: because}); err != nil || len(steps) > 0 {
+		t.Errorf("got %v, %v", steps, err)
+	}
 }

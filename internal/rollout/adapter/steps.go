@@ -20,9 +20,13 @@ func Steps(s Seen, by Holder, a engine.Action) ([]step.Step, error) {
 	}
 	after, why := s.Object.DeepCopy(), step.Because(a.Why())
 	var more []step.Step
+	if s.Workload.Unmarked {
+		by.claim(after)
+	}
 	switch a := a.(type) {
 	case engine.Hold:
 		s.hold(after, by, a)
+	case engine.Mark:
 	case engine.Advance:
 		if !s.Workload.Versions {
 			return nil, fmt.Errorf("a %s does not hold two versions of its template", s.Kind.ID().Kind)

@@ -46,6 +46,7 @@ func (b Because) Why() string { return string(b) }
 func (Enter) sealed()     {}
 func (Leave) sealed()     {}
 func (Hold) sealed()      {}
+func (Mark) sealed()      {}
 func (Advance) sealed()   {}
 func (Resize) sealed()    {}
 func (BringBack) sealed() {}
@@ -66,6 +67,13 @@ type Hold struct {
 	On    Side
 	Mode  rolloutv1alpha1.RolloutMode
 	Asked int
+}
+
+// Mark puts back on a workload that is held what others are told of its changes by. Whatever else changes such a workload does
+// that as well.
+type Mark struct {
+	Because
+	On Side
 }
 
 // Advance lets exactly To pods be on the newest template, of a workload that holds two versions.
@@ -137,6 +145,8 @@ func SideOf(a Action) Side {
 	switch a := a.(type) {
 	case Hold:
 		return a.On
+	case Mark:
+		return a.On
 	case Resize:
 		return a.On
 	case Release:
@@ -144,4 +154,14 @@ func SideOf(a Action) Side {
 	case Enter, Leave, Advance, BringBack, Invoke, Measure:
 	}
 	return Target
+}
+
+// changes tells whether an action changes the workload of a side.
+func changes(a Action, s Side) bool {
+	switch a.(type) {
+	case Hold, Mark, Advance, Resize, BringBack, Release:
+		return SideOf(a) == s
+	case Enter, Leave, Invoke, Measure:
+	}
+	return false
 }

@@ -101,6 +101,8 @@ func describe(a Action) string {
 		return joined("take the finalizer off:", a.Why())
 	case Hold:
 		return joined("hold the", a.On, "with", a.Asked, "asked:", a.Why())
+	case Mark:
+		return joined("mark the", a.On, ":", a.Why())
 	case Advance:
 		return joined("advance to", a.To, "pods:", a.Why())
 	case Resize:
@@ -135,6 +137,8 @@ func (c *cluster) act(a Action) {
 		w := c.side(a.On)
 		w.Held, w.Asked, w.Seen = true, a.Asked, false
 		w.Before = Before{Replicas: w.Replicas, Template: "old", Known: true}
+	case Mark:
+		c.side(a.On).Unmarked = false
 	case Advance:
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:

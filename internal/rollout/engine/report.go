@@ -41,6 +41,9 @@ func (m *machine) plan(v verdict) Plan {
 	if m.status.WaitingFor != v.waiting || m.progressed() {
 		m.status.LastProgressTime = at(m.now)
 	}
+	if marks, blind := m.marks(v.actions); blind {
+		v.actions, v.again = append(v.actions, marks...), soonest(v.again, poll)
+	}
 	m.status.WaitingFor, m.status.Message = v.waiting, v.why
 	m.status.ObservedGeneration = m.Rollout.Generation
 	switch {

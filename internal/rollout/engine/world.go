@@ -52,6 +52,8 @@ type Workload struct {
 	// Held: this rollout controls it. Owner names the object that controls it otherwise; empty for none.
 	Held  bool
 	Owner string
+	// Unmarked: it is held, and somebody has taken off what others are told of its changes by.
+	Unmarked bool
 	// Going: it is being deleted.
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
