@@ -44,7 +44,7 @@ func (r *Reconciler) act(ctx context.Context, trait *rolloutv1alpha1.RolloutTrai
 			if err := r.Errands.sample(ctx, r.Live, trait, a); err != nil {
 				errs = append(errs, err)
 			}
-		case engine.Hold, engine.Mark, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
+		case engine.Hold, engine.Unpause, engine.Mark, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
 			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], holder(trait), a)
 			if err != nil {
 				errs = append(errs, err)

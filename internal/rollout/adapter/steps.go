@@ -26,6 +26,8 @@ func Steps(s Seen, by Holder, a engine.Action) ([]step.Step, error) {
 	switch a := a.(type) {
 	case engine.Hold:
 		s.hold(after, by, a)
+	case engine.Unpause:
+		s.unpause(after)
 	case engine.Mark:
 	case engine.Advance:
 		if !s.Workload.Versions {
@@ -69,18 +71,8 @@ func (s *Seen) hold(o *unstructured.Unstructured, by Holder, a engine.Hold) {
 		}
 	}
 	record.write(o)
-	switch a.Mode {
-	case rolloutv1alpha1.InPlaceMode:
+	if a.Mode == rolloutv1alpha1.InPlaceMode {
 		s.Kind.keep(s, o, a.Asked, s.newest)
-		s.unpause(o)
-	case rolloutv1alpha1.TwoObjectsMode:
-		if a.On == engine.Target {
-			s.unpause(o)
-		}
-	case rolloutv1alpha1.ScaleMode:
-		if where.stopsAll {
-			s.unpause(o)
-		}
 	}
 }
 

@@ -158,6 +158,26 @@ func (m *machine) initialize() verdict {
 	if len(actions) > 0 {
 		return verdict{why: "claims the workloads", actions: actions}
 	}
+	return m.unpause()
+}
+
+// unpause ends the pauses that are in the way of the rollout, once what holds back the pods instead is seen to stand: a server whose
+// definition of the kind is older than that field drops it.
+func (m *machine) unpause() verdict {
+	mode := m.status.Running.Mode
+	if path := m.Target.Unkept; path != "" && mode == rolloutv1alpha1.InPlaceMode {
+		kind := m.ref(Target).Kind
+		m.status.Ending = rolloutv1alpha1.LeaveEnding
+		return m.broken("NotKept", fmt.Sprintf("the API server does not keep %s of %s %s, which is to hold back its pods, so nothing was unpaused: the "+
+			"CustomResourceDefinition of %s is older than that field; apply a newer one, then use slipway rollout retry", path[1:], kind, m.ref(Target).Name, kind))
+	}
+	paused := m.Target.Paused
+	if mode == rolloutv1alpha1.ScaleMode {
+		paused = m.Target.Frozen
+	}
+	if paused {
+		return verdict{why: "ends the pause of the workload", actions: []Action{Unpause{Because("its pods are held back by its rollout now"), Target}}}
+	}
 	return verdict{event: Claimed, why: "the workloads are held"}
 }
 

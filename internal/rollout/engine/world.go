@@ -54,6 +54,11 @@ type Workload struct {
 	Owner string
 	// Unmarked: it is held, and somebody has taken off what others are told of its changes by.
 	Unmarked bool
+	// Unkept is the path of the field that is to hold back its pods while it is held, when nothing stands there: the server has
+	// not kept it. Only for kinds with two versions.
+	Unkept string
+	// Paused: none of its pods goes on to its newest template. Frozen: nor is it scaled.
+	Paused, Frozen bool
 	// Going: it is being deleted.
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
