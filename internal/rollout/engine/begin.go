@@ -89,7 +89,7 @@ func (m *machine) kindOfRollout() (*rolloutv1alpha1.RunningRollout, *verdict) {
 		return nil, stop(impossible("SourceNotNeeded", fmt.Sprintf(
 			"spec.sourceRef: must be empty, as a %s holds both versions of its template itself", m.Rollout.Target.Kind)))
 	case m.Source != nil:
-		total := target.Replicas + m.Source.Replicas
+		total := m.sizeOfPair()
 		if size != nil && asked < m.Source.Replicas {
 			return nil, stop(impossible("TooSmall", fmt.Sprintf("%s: must be at least %d, the size of the source, and is %d", field, m.Source.Replicas, asked)))
 		}
@@ -115,6 +115,22 @@ func (m *machine) kindOfRollout() (*rolloutv1alpha1.RunningRollout, *verdict) {
 	}
 	return nil, stop(impossible("NothingAsked", fmt.Sprintf(
 		"spec.sourceRef: is needed to roll out a %s, and spec.rolloutPlan.targetSize to scale one; there is neither", m.Rollout.Target.Kind)))
+}
+
+// sizeOfPair is how many pods two objects have in the end when nobody has said it: as many as the source. Pods of the target are never
+// taken for that. And where a rollout of the same two has ended in the middle, the pods that it was about are on both sides.
+func (m *machine) sizeOfPair() int {
+	target, source := m.Target.Replicas, m.Source.Replicas
+	total := max(source, target)
+	u := m.status.Unfinished
+	if u == nil || m.Rollout.Source == nil {
+		return total
+	}
+	if pair := [2]rolloutv1alpha1.WorkloadReference{m.Rollout.Target, *m.Rollout.Source}; pair == [2]rolloutv1alpha1.WorkloadReference{u.TargetRef, u.SourceRef} ||
+		pair == [2]rolloutv1alpha1.WorkloadReference{u.SourceRef, u.TargetRef} {
+		return max(total, min(int(u.Size), source+target))
+	}
+	return total
 }
 
 func stop(v verdict) *verdict { return &v }

@@ -80,6 +80,11 @@ type RolloutStatus struct {
 	// +optional
 	Running *RunningRollout `json:"running,omitempty"`
 
+	// Unfinished is the rollout of two objects before this one, when that has ended in the middle: both have pods then, and who goes
+	// on, or back, takes them all along.
+	// +optional
+	Unfinished *UnfinishedRollout `json:"unfinished,omitempty"`
+
 	// Failure is what went wrong: it stays until the rollout is taken up again.
 	// +optional
 	Failure *RolloutFailure `json:"failure,omitempty"`
@@ -219,6 +224,16 @@ type RunningRollout struct {
 	// +listType=atomic
 	// +optional
 	RolloutBatches []RunningBatch `json:"rolloutBatches,omitempty"`
+}
+
+// UnfinishedRollout is a rollout of two objects that has ended in the middle.
+type UnfinishedRollout struct {
+	// TargetRef is the newer workload, and SourceRef the older one.
+	TargetRef WorkloadReference `json:"targetRef"`
+	SourceRef WorkloadReference `json:"sourceRef"`
+
+	// Size is how many pods there were to be in the end.
+	Size int32 `json:"size"`
 }
 
 // RunningBatch is a batch of a running rollout. Its webhooks and metrics are read from the spec.
