@@ -45,7 +45,7 @@ func waits(r *rolloutv1alpha1.RolloutTrait, now time.Time) string {
 	}
 	text += fmt.Sprintf(", since %s (%s)", age(now.Sub(since.Time)), since.UTC().Format(time.DateTime)+" UTC")
 	if deadline := ptr.Deref(r.Spec.RolloutPlan.ProgressDeadlineSeconds, 600); s.WaitingFor == rolloutv1alpha1.WaitingForPods && deadline > 0 && !ends(s) {
-		if left := since.Add(time.Duration(deadline) * time.Second).Sub(now); left > 0 {
+		if left := since.Add(time.Duration(int64(deadline)-s.StillSeconds) * time.Second).Sub(now); left > 0 {
 			text += fmt.Sprintf("; without progress it is given up in %s", sets.Seconds(left))
 		}
 	}

@@ -39,6 +39,7 @@ func (m *machine) plan(v verdict) Plan {
 		m.count()
 	}
 	if m.status.WaitingFor != v.waiting || m.progressed() {
+		m.status.StillSeconds = int64(m.still() / time.Second)
 		m.status.LastProgressTime = at(m.now)
 	}
 	if marks, blind := m.marks(v.actions); blind {

@@ -56,9 +56,14 @@ type RolloutStatus struct {
 	// +optional
 	UpgradedReadyReplicas int32 `json:"upgradedReadyReplicas"`
 
-	// LastProgressTime is when something last went on; the progress deadline counts from it.
+	// LastProgressTime is when something last went on, or when that changed which is waited for.
 	// +optional
 	LastProgressTime *metav1.Time `json:"lastProgressTime,omitempty"`
+
+	// StillSeconds is how long nothing had gone on while pods were waited for, before lastProgressTime. The progress deadline counts it
+	// as used up; it is 0 again with the next progress.
+	// +optional
+	StillSeconds int64 `json:"stillSeconds,omitempty"`
 
 	// Message says in one sentence what the rollout does now, or what it waits for.
 	// +optional
