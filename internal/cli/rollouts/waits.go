@@ -64,6 +64,11 @@ func ends(s *rolloutv1alpha1.RolloutStatus) bool {
 	return false
 }
 
+// GoesBack tells whether a rollout is bringing back what was before.
+func GoesBack(s *rolloutv1alpha1.RolloutStatus) bool {
+	return reverts(s) && (s.RollingState == rolloutv1alpha1.RolloutFailingState || s.RollingState == rolloutv1alpha1.RolloutDeletingState)
+}
+
 // forSomebody tells whether nothing goes on without a person.
 func forSomebody(w rolloutv1alpha1.WaitingFor) bool {
 	switch w {
@@ -82,6 +87,8 @@ func next(r *rolloutv1alpha1.RolloutTrait) string {
 		return fmt.Sprintf("`slipway rollout %s %s -n %s`", verb, r.Name+name, r.Namespace)
 	}
 	switch {
+	case GoesBack(s):
+		return run("abort", "") + " leaves the pods as they are"
 	case r.DeletionTimestamp != nil || s.ObservedGeneration < r.Generation:
 		return ""
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState && (reverts(s) || s.Running == nil):

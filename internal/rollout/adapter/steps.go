@@ -100,6 +100,9 @@ func (s *Seen) resize(o *unstructured.Unstructured, n int) {
 func (s *Seen) bringBack(o *unstructured.Unstructured, asked int) {
 	s.Kind.places().template.set(o, s.former)
 	s.Kind.keep(s, o, min(asked, max(s.Workload.Replicas-s.Workload.Asked, 0)), s.record.Revision)
+	record := *s.record
+	record.Back = true
+	record.write(o)
 }
 
 // release lets go of the object.

@@ -80,6 +80,23 @@ func (m *machine) orLate(v verdict) verdict {
 	return v
 }
 
+// orStalls has a revert that has gone without progress for too long say so. It goes on trying: there is nothing else to fall back to, and
+// to leave the pods as they are is for a person to choose.
+func (m *machine) orStalls(v verdict) verdict {
+	deadline := m.deadline()
+	if v.waiting != rolloutv1alpha1.WaitingForPods || deadline == 0 {
+		return v
+	}
+	m.count()
+	if left := deadline - m.still(); left > 0 {
+		v.again = soonest(v.again, left)
+		return v
+	}
+	v.reason, v.stalls = "RevertStalled", true
+	v.why = fmt.Sprintf("the revert has made no progress for %s: %s; mend the workload, or use slipway rollout abort to leave the pods as they are", deadline, v.why)
+	return v
+}
+
 // deadline is how long a batch may go without progress; 0 is for ever.
 func (m *machine) deadline() time.Duration {
 	return time.Duration(ptr.Deref(m.Rollout.Plan.ProgressDeadlineSeconds, defaultDeadline)) * time.Second
@@ -98,8 +115,24 @@ func (m *machine) still() time.Duration {
 	return before + max(m.now.Sub(m.status.LastProgressTime.Time), 0)
 }
 
-// progressed tells whether more pods are changed, or available, than at the look before.
+// progressed tells whether more pods are changed, or available, than at the look before; in a revert, whether more are back.
 func (m *machine) progressed() bool {
-	before := &m.Rollout.Status
-	return m.moved || m.status.UpgradedReplicas > before.UpgradedReplicas || m.status.UpgradedReadyReplicas > before.UpgradedReadyReplicas
+	now, before := &m.status, &m.Rollout.Status
+	switch {
+	case m.moved:
+		return true
+	case !m.reverts():
+		return now.UpgradedReplicas > before.UpgradedReplicas || now.UpgradedReadyReplicas > before.UpgradedReadyReplicas
+	case now.RevertedReplicas > before.RevertedReplicas:
+		return true
+	case now.Running != nil && now.Running.Mode == rolloutv1alpha1.InPlaceMode: // what counts as updated is back
+		return now.UpgradedReplicas > before.UpgradedReplicas
+	}
+	return now.UpgradedReplicas < before.UpgradedReplicas
+}
+
+// reverts tells whether what was before is being brought back.
+func (m *machine) reverts() bool {
+	state := m.state()
+	return (state == Failing || state == Deleting) && m.status.Ending == rolloutv1alpha1.RevertEnding && m.status.Running != nil
 }

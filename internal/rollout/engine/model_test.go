@@ -155,7 +155,7 @@ func (c *cluster) act(a Action) {
 		w.Replicas, w.Seen = a.To, false
 	case BringBack:
 		w := &c.world.Target
-		w.Template = w.Before.Template
+		w.Template, w.Before.Back = w.Before.Template, true
 		w.Updated, w.Asked, w.Seen = w.Pods-w.Updated, a.Asked, false
 		w.UpdatedAvailable, c.broken = w.Updated, false
 	case Release:

@@ -35,8 +35,9 @@ type verdict struct {
 	waiting rolloutv1alpha1.WaitingFor
 	actions []Action
 	again   time.Duration
-	// reason is one word for a failure.
+	// reason is one word for a failure. One that stalls ends nothing: it waits, and only a person can help.
 	reason string
+	stalls bool
 }
 
 // Next decides how a rollout goes on.

@@ -76,6 +76,8 @@ func (c pair) reach(n int) verdict {
 	return c.take(Source, c.total()-n)
 }
 
+func (c pair) returned() int { return c.Source.Available }
+
 // back undoes a batch: what was taken from the source is given back to it, in the order of the strategy.
 func (c pair) back(n int) verdict {
 	keeps := max(n, c.Target.Before.Replicas) // what the target had before any of this stays

@@ -93,6 +93,8 @@ type Before struct {
 	// Known: that template can be brought back. Why says why not.
 	Known bool
 	Why   string
+	// Back: this rollout has brought that template back. Another one that stands there is of somebody since.
+	Back bool
 }
 
 // Call is what is known of the call of a webhook.

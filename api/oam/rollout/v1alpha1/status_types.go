@@ -56,6 +56,11 @@ type RolloutStatus struct {
 	// +optional
 	UpgradedReadyReplicas int32 `json:"upgradedReadyReplicas"`
 
+	// RevertedReplicas is how many pods serve as before, while a rollout is reverted: on the template from before, of the source, or
+	// of those that a scale has added or removed.
+	// +optional
+	RevertedReplicas int32 `json:"revertedReplicas,omitempty"`
+
 	// LastProgressTime is when something last went on, or when that changed which is waited for.
 	// +optional
 	LastProgressTime *metav1.Time `json:"lastProgressTime,omitempty"`
