@@ -48,7 +48,7 @@ func newDesk(t *testing.T, plan func(engine.World, time.Time) engine.Plan, objec
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Dependencies{
+	r, err := New(Traits{}, Dependencies{
 		Cache: c, Live: c, Client: c, Events: events.NewFakeRecorder(100), Clock: clock, Plan: plan, Registry: prometheus.NewRegistry(),
 		Kinds: &adapter.Adapters{Live: c, Mapper: c.RESTMapper(), Registry: registry},
 		Errands: Errands{

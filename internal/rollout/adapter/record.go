@@ -27,6 +27,8 @@ type Record struct {
 	Template string `json:"template,omitempty"`
 	// Back: the rollout has brought that template back.
 	Back bool `json:"back,omitempty"`
+	// Controller is the UID of who was its controller, and becomes it again.
+	Controller types.UID `json:"controller,omitempty"`
 	// Paused, Partition and Strategy stood in it before; absent for what did not, and for what the kind has not.
 	Paused    json.RawMessage `json:"paused,omitempty"`
 	Partition json.RawMessage `json:"partition,omitempty"`
