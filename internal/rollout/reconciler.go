@@ -51,7 +51,7 @@ type Reconciler struct {
 	kind Kind
 	// own writes rollouts, and others writes workloads, which are read live.
 	own, others *apply.Applier
-	watches     *watches
+	watches     *owned.Kinds
 	meters      *meters
 	// memories hold nothing but who is there, to know who is gone.
 	memories owned.Memories[struct{}]
@@ -70,7 +70,7 @@ func New(kind Kind, d Dependencies) (*Reconciler, error) {
 		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
 	}
 	r := &Reconciler{
-		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: newWatches(kind), meters: meters,
+		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: owned.WatchedBy(kind.ID().GroupKind()), meters: meters,
 	}
 	r.memories.Gone = func(uid types.UID) {
 		r.Writes.Forget(uid)
