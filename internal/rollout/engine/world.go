@@ -64,6 +64,13 @@ type Workload struct {
 	// Held: this rollout controls it. Owner names the object that controls it otherwise; empty for none.
 	Held  bool
 	Owner string
+	// Unmarked: it is held, and somebody has taken off what others are told of its changes by.
+	Unmarked bool
+	// Unkept is the path of the field that is to hold back its pods while it is held, when nothing stands there: the server has
+	// not kept it. Only for kinds with two versions.
+	Unkept string
+	// Paused: none of its pods goes on to its newest template. Frozen: nor is it scaled.
+	Paused, Frozen bool
 	// Going: it is being deleted.
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
@@ -98,6 +105,8 @@ type Before struct {
 	// Known: that template can be brought back. Why says why not.
 	Known bool
 	Why   string
+	// Back: this rollout has brought that template back. Another one that stands there is of somebody since.
+	Back bool
 }
 
 // Call is what is known of the call of a webhook.
