@@ -298,17 +298,6 @@ var _ = Describe("AppRollouts", func() {
 		s.gone(r)
 		runs(map[string]int{"v1": 2, "v2": 2})
 		owned()
-
-		By("with the application deleted first")
-		v3, v4 := s.revise(3, "v2", 4), s.revise(4, "v4", 4)
-		r = s.roll(v3, v4, upToBatch(0))
-		Eventually(func() int { return versions()["v4"] }).WithTimeout(appPatience).Should(Equal(2))
-		Expect(cluster.Delete(ctx, s.app)).To(Succeed())
-		s.gone(s.app)
-		runs(map[string]int{})
-		Eventually(func() any { return get(r).Status.RollingState }).WithTimeout(appPatience).Should(Equal(rolloutv1alpha1.RolloutFailedState))
-		Expect(cluster.Delete(ctx, r)).To(Succeed())
-		s.gone(r)
 	}, SpecTimeout(5*time.Minute))
 })
 
