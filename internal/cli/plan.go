@@ -14,10 +14,12 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/cli/forecast"
+	"slipway.dev/slipway/internal/cli/saved"
 )
 
 // planRelease is one call of `plan`.
@@ -29,8 +31,10 @@ type planRelease struct {
 	live, output               string
 	offline, noResize, showAll bool
 
-	dump   forecast.Dump
+	// reader reads live objects: of the cluster, or offline those that were saved. client is nil offline.
+	reader client.Reader
 	client client.Client
+	scheme *runtime.Scheme
 	// offersResize asks the cluster, at most once.
 	offersResize func() (bool, error)
 }
@@ -73,29 +77,28 @@ func (p *planRelease) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var forecasts []forecast.Forecast
+	var all []foretold
+	var refused error
 	for _, file := range p.files {
 		manifests, err := p.read(file, namespace)
 		if err != nil {
 			return err
 		}
 		for _, m := range manifests {
-			f, err := p.foretell(ctx, m)
+			f, err := foretellers()[m.ID](ctx, p, m)
 			if err != nil {
-				return fmt.Errorf("%s: CloneSet %s: %w", file, m.Key(), err)
+				return fmt.Errorf("%s: %s: %w", file, m, err)
 			}
-			forecasts = append(forecasts, f)
+			if refusal := f.Refusal(); refusal != "" && refused == nil {
+				refused = fmt.Errorf("%s: %s: %s", file, m, refusal)
+			}
+			all = append(all, f)
 		}
 	}
-	if err := p.print(forecasts); err != nil {
+	if err := errors.Join(p.print(all), refused); err != nil {
 		return err
 	}
-	for i := range forecasts {
-		if f := &forecasts[i]; f.Invalid != "" {
-			return fmt.Errorf("%s: CloneSet %s/%s: %s", f.File, f.Namespace, f.Name, f.Invalid)
-		}
-	}
-	if slices.ContainsFunc(forecasts, func(f forecast.Forecast) bool { return f.ChangesAnything() }) {
+	if slices.ContainsFunc(all, foretold.ChangesAnything) {
 		return ErrChanges
 	}
 	return nil
@@ -113,15 +116,21 @@ func (p *planRelease) prepare() (namespace string, err error) {
 	case p.output != "text" && p.output != "json":
 		return "", fmt.Errorf("-o %s is not known, only text and json", p.output)
 	}
+	if p.scheme, err = NewScheme(); err != nil {
+		return "", err
+	}
 	if !p.offline {
 		cluster := &cluster{env: p.env, flags: p.flags}
 		p.client, namespace, err = cluster.connect()
+		p.reader = p.client
 		p.offersResize = sync.OnceValues(func() (bool, error) { return p.env.OffersResize(p.flags, userAgent(p.env)) })
 		return namespace, err
 	}
-	if p.live != "" {
+	if p.live == "" {
+		p.reader, err = saved.Read("", strings.NewReader(""), p.scheme)
+	} else {
 		err = p.open(p.live, func(r io.Reader) (err error) {
-			p.dump, err = forecast.ReadDump(p.live, r)
+			p.reader, err = saved.Read(p.live, r, p.scheme)
 			return err
 		})
 	}
@@ -134,7 +143,7 @@ func (p *planRelease) prepare() (namespace string, err error) {
 
 func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifest, err error) {
 	err = p.open(file, func(r io.Reader) (err error) {
-		manifests, err = forecast.ReadManifests(file, r, namespace)
+		manifests, err = forecast.ReadManifests(file, r, namespace, p.scheme, plannable())
 		return err
 	})
 	return manifests, err
@@ -152,42 +161,19 @@ func (p *planRelease) open(file string, read func(io.Reader) error) error {
 	return read(f)
 }
 
-func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
-	if !p.offline {
-		return p.foretellOnline(ctx, m)
-	}
-	live := forecast.Live{
-		Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims, NodeLabels: p.dump.NodeLabels, ResizeOff: p.noResize,
-	}
-	for _, set := range p.dump.Sets {
-		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
-			live.Set = set
-		}
-	}
-	wanted, err := forecast.Merge(live.Set, m)
-	if err != nil {
-		return forecast.Forecast{}, err
-	}
-	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
-	if live.Set == nil {
-		f.Warnings = append(f.Warnings, "planned from the manifest alone: names of pods are examples")
-	}
-	return f, err
-}
-
-func (p *planRelease) print(forecasts []forecast.Forecast) error {
+func (p *planRelease) print(all []foretold) error {
 	if p.output == "json" {
 		encoder := json.NewEncoder(p.env.Streams.Out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"kind": "CloneSetPlans", "items": forecasts})
+		return encoder.Encode(map[string]any{"kind": "Plans", "items": all})
 	}
-	for i := range forecasts {
+	for i := range all {
 		if i > 0 {
 			if _, err := fmt.Fprintln(p.env.Streams.Out); err != nil {
 				return err
 			}
 		}
-		if err := writeLines(p.env.Streams.Out, forecasts[i].Lines(p.showAll)); err != nil {
+		if err := writeLines(p.env.Streams.Out, all[i].Lines(p.showAll)); err != nil {
 			return err
 		}
 	}

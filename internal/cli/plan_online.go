@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,48 +36,65 @@ func (c *cluster) connect() (client.Client, string, error) {
 	return get.client, get.namespace, nil
 }
 
-// foretellOnline plans against the live objects of the cluster.
-func (p *planRelease) foretellOnline(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
-	explain := (&getSets{kind: cloneSetKind(), env: p.env, flags: p.flags, namespace: m.Set.Namespace}).explain
+// foretellCloneSet plans against the live objects.
+func foretellCloneSet(ctx context.Context, p *planRelease, m forecast.Manifest) (foretold, error) {
+	explain := (&getSets{kind: cloneSetKind(), env: p.env, flags: p.flags, namespace: m.Key().Namespace}).explain
 	var live forecast.Live
+	var existing client.Object
 	var warnings []string
-	snapshot, err := clonesets.Kind().Read(ctx, p.client, m.Key())
+	snapshot, err := clonesets.Kind().Read(ctx, p.reader, m.Key())
 	switch {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 	case err != nil:
-		return forecast.Forecast{}, explain(err)
+		return nil, explain(err)
 	default:
 		live = forecast.Live{Set: snapshot.Set, Pods: snapshot.Pods, Revisions: snapshot.Revisions}
-		if live.Claims, err = p.claims(ctx, m.Set); err != nil {
-			return forecast.Forecast{}, explain(err)
+		existing = snapshot.Set
+		if live.Claims, err = p.claims(ctx, m.Object.(*kruisev1alpha1.CloneSet)); err != nil {
+			return nil, explain(err)
 		}
 		if live.ResizeOff, warnings, err = p.resizeOff(); err != nil {
-			return forecast.Forecast{}, explain(err)
+			return nil, explain(err)
 		}
 	}
-	wanted, warning, err := p.asServed(ctx, live.Set, m)
+	served, warning, err := p.asServed(ctx, existing, m)
 	if err != nil {
-		return forecast.Forecast{}, explain(err)
+		return nil, explain(err)
 	}
-	if live.Set != nil && forecast.UsesNodes(wanted) {
-		if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
-			return forecast.Forecast{}, explain(err)
+	wanted := served.(*kruisev1alpha1.CloneSet)
+	if live.Set != nil {
+		wanted.Status = live.Set.Status
+		if forecast.UsesNodes(wanted) {
+			if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
+				return nil, explain(err)
+			}
 		}
-	}
-	if warning != "" {
-		warnings = append(warnings, warning)
 	}
 	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
-	f.Warnings = append(f.Warnings, warnings...)
-	if live.Set == nil {
-		f.Warnings = append(f.Warnings, "the set does not exist yet: names of pods are examples")
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	f.Warn(slices.Concat(warnings, warning)...)
+	if live.Set == nil {
+		f.Warn(p.isNew())
+	}
+	return f, nil
+}
+
+// isNew says what a plan for an object that does not exist is worth.
+func (p *planRelease) isNew() string {
+	if p.offline {
+		return "planned from the manifest alone: names of pods are examples"
+	}
+	return "the set does not exist yet: names of pods are examples"
 }
 
 // resizeOff tells that the server cannot change the resources of living pods. Who may not ask gets the plan for one
 // that can, as every server of today, and a warning.
 func (p *planRelease) resizeOff() (off bool, warnings []string, err error) {
+	if p.offline {
+		return p.noResize, nil, nil
+	}
 	resize, err := p.offersResize()
 	if apierrors.IsForbidden(err) {
 		return false, []string{"these credentials may not ask whether the server can resize living pods: planned as if it could"}, nil
@@ -91,7 +109,7 @@ func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) 
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	if err := p.client.List(ctx, &list, client.InNamespace(set.Namespace)); err != nil {
+	if err := p.reader.List(ctx, &list, client.InNamespace(set.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}
 	claims := make([]*corev1.PersistentVolumeClaim, len(list.Items))
@@ -104,9 +122,9 @@ func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) 
 // nodeLabels are those of all nodes, by name. Without the right to list nodes there are none, and the forecast warns.
 func (p *planRelease) nodeLabels(ctx context.Context) (map[string]map[string]string, error) {
 	list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}}
-	err := p.client.List(ctx, &list)
+	err := p.reader.List(ctx, &list)
 	switch {
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err), p.offline && len(list.Items) == 0:
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -118,13 +136,14 @@ func (p *planRelease) nodeLabels(ctx context.Context) (map[string]map[string]str
 	return found, nil
 }
 
-// asServed is the set as the API server would store it after `kubectl apply`. Without the right to ask it for that,
-// the set is merged here, and nobody has checked it.
-func (p *planRelease) asServed(ctx context.Context, live *kruisev1alpha1.CloneSet, m forecast.Manifest) (wanted *kruisev1alpha1.CloneSet, warning string, err error) {
-	if wanted, err = forecast.Merge(live, m); err != nil {
-		return nil, "", err
+// asServed is the object as the API server would store it after `kubectl apply`; live is nil when there is none yet. Without
+// the right to ask it for that, and offline, the manifest is merged here, and nobody has checked it. The status is that of
+// the live object, unless the server has a say in it.
+func (p *planRelease) asServed(ctx context.Context, live client.Object, m forecast.Manifest) (wanted client.Object, warnings []string, err error) {
+	if wanted, err = forecast.Merge(live, m); err != nil || p.offline {
+		return wanted, nil, err
 	}
-	served := wanted.DeepCopy()
+	served := wanted.DeepCopyObject().(client.Object)
 	if manager := applier(live); manager != "" {
 		served, err = p.appliedBy(ctx, m, manager)
 	} else {
@@ -132,23 +151,23 @@ func (p *planRelease) asServed(ctx context.Context, live *kruisev1alpha1.CloneSe
 	}
 	switch {
 	case apierrors.IsForbidden(err):
-		return wanted, "the API server was not asked what it would store, since these credentials may not: the manifest is not checked", nil
+		return wanted, []string{"the API server was not asked what it would store, since these credentials may not: the manifest is not checked"}, nil
 	case err != nil:
-		return nil, "", err
+		return nil, nil, err
 	case live == nil:
-		served.UID = "" // another one each time
+		served.SetUID("") // another one each time
 	default:
-		served.UID, served.Status = live.UID, live.Status
+		served.SetUID(live.GetUID())
 	}
-	return served, "", nil
+	return served, nil, nil
 }
 
-// applier is who applies the set by server-side apply; empty when nobody does, or kubectl does it in the older way.
-func applier(live *kruisev1alpha1.CloneSet) string {
-	if live == nil || live.Annotations[corev1.LastAppliedConfigAnnotation] != "" {
+// applier is who applies the object by server-side apply; empty when nobody does, or kubectl does it in the older way.
+func applier(live client.Object) string {
+	if live == nil || live.GetAnnotations()[corev1.LastAppliedConfigAnnotation] != "" {
 		return ""
 	}
-	for _, entry := range live.ManagedFields {
+	for _, entry := range live.GetManagedFields() {
 		if entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
 			return entry.Manager
 		}
@@ -156,7 +175,7 @@ func applier(live *kruisev1alpha1.CloneSet) string {
 	return ""
 }
 
-func (p *planRelease) appliedBy(ctx context.Context, m forecast.Manifest, manager string) (*kruisev1alpha1.CloneSet, error) {
+func (p *planRelease) appliedBy(ctx context.Context, m forecast.Manifest, manager string) (client.Object, error) {
 	var written unstructured.Unstructured
 	if err := json.Unmarshal(m.JSON, &written.Object); err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
@@ -164,9 +183,12 @@ func (p *planRelease) appliedBy(ctx context.Context, m forecast.Manifest, manage
 	if err := apply.DryRunApply(ctx, p.client, &written, manager); err != nil {
 		return nil, err
 	}
-	set := &kruisev1alpha1.CloneSet{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written.Object, set); err != nil {
+	made, err := p.scheme.New(m.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written.Object, made); err != nil {
 		return nil, fmt.Errorf("reading what the API server would store: %w", err)
 	}
-	return set, nil
+	return made.(client.Object), nil
 }

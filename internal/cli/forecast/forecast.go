@@ -32,9 +32,11 @@ func UsesNodes(set *kruisev1alpha1.CloneSet) bool {
 
 // Forecast is what a manifest would do to one set.
 type Forecast struct {
-	File      string `json:"file"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	File       string `json:"file"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
 	// New: the set does not exist yet.
 	New bool `json:"new,omitempty"`
 	// Fields are the fields of the spec that change.
@@ -45,9 +47,9 @@ type Forecast struct {
 }
 
 // New foretells what happens when a live set becomes wanted.
-func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time) (Forecast, error) {
+func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time) (*Forecast, error) {
 	wanted = Defaulted(wanted)
-	f := Forecast{File: file, Namespace: wanted.Namespace, Name: wanted.Name, New: live.Set == nil}
+	f := &Forecast{File: file, APIVersion: kruisev1alpha1.GroupVersion.String(), Kind: kruisev1alpha1.CloneSetKind, Namespace: wanted.Namespace, Name: wanted.Name, New: live.Set == nil}
 	if live.Set != nil {
 		var err error
 		if f.Fields, err = Fields(live.Set, wanted); err != nil {
@@ -69,3 +71,9 @@ func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time)
 
 // ChangesAnything tells whether anything changes at all: a field of the set, or what the controller does.
 func (f *Forecast) ChangesAnything() bool { return f.New || len(f.Fields) > 0 || !f.Empty() }
+
+// Refusal says what in the spec keeps the controller from doing anything; empty when nothing does.
+func (f *Forecast) Refusal() string { return f.Invalid }
+
+// Warn adds what somebody should know who reads the forecast.
+func (f *Forecast) Warn(warnings ...string) { f.Warnings = append(f.Warnings, warnings...) }

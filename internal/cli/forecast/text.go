@@ -35,7 +35,7 @@ func (t *text) say(format string, args ...any) {
 }
 
 func (t *text) head() {
-	title := fmt.Sprintf("CloneSet %s/%s", t.Namespace, t.Name)
+	title := fmt.Sprintf("%s %s/%s", t.Kind, t.Namespace, t.Name)
 	switch {
 	case t.Invalid != "":
 		t.say("%s: cannot be acted on", title)
