@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package project
+package story
 
-import (
-	"time"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-)
+import "time"
 
 // Verb is what happens to one object.
 type Verb string
@@ -77,6 +73,8 @@ type Change struct {
 	Pods int    `json:"pods"`
 	// InPlace tells whether living pods can take the change over, as far as the fields go.
 	InPlace bool `json:"inPlace"`
+	// Instead says what in the spec has them recreated nevertheless; empty for nothing.
+	Instead string `json:"instead,omitempty"`
 	// What names the changes that reach living pods, Forces the fields that only new pods can have.
 	What   string   `json:"what,omitempty"`
 	Forces []string `json:"forces,omitempty"`
@@ -87,8 +85,8 @@ type Story struct {
 	// FromRevision is the last revision that was rolled out completely, ToRevision that of the template.
 	FromRevision string `json:"fromRevision"`
 	ToRevision   string `json:"toRevision"`
-	// Type is the update strategy.
-	Type kruisev1alpha1.CloneSetUpdateStrategyType `json:"updateStrategy"`
+	// Strategy is the update strategy, in the words of the kind.
+	Strategy string `json:"updateStrategy"`
 	// Replicas, MaxUnavailable, MaxSurge and Partition are the numbers of the spec, in pods.
 	Replicas       int `json:"replicas"`
 	MaxUnavailable int `json:"maxUnavailable"`
