@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
 // named is how many pods a line names before it only counts the others.
@@ -35,7 +34,7 @@ func (t *text) say(format string, args ...any) {
 }
 
 func (t *text) head() {
-	title := fmt.Sprintf("%s %s/%s", t.Kind, t.Namespace, t.Name)
+	title := fmt.Sprintf("%s %s/%s", t.title, t.Namespace, t.Name)
 	switch {
 	case t.Invalid != "":
 		t.say("%s: cannot be acted on", title)
@@ -64,8 +63,8 @@ func (t *text) reach() []string {
 		who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
 		if c.InPlace {
 			line := fmt.Sprintf("%s can change in place (%s)", who, orNothing(c.What))
-			if t.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {
-				line += ", but updateStrategy.type is ReCreate"
+			if c.Instead != "" {
+				line += ", but " + c.Instead
 			}
 			lines = append(lines, line)
 			continue
@@ -113,7 +112,7 @@ func (t *text) alike(i int) int {
 	return n
 }
 
-func signature(m project.Moment) string {
+func signature(m story.Moment) string {
 	parts := []string{fmt.Sprint(m.Waited, m.During, m.After)}
 	for _, a := range m.Actions {
 		parts = append(parts, string(a.Verb), a.From, a.To, a.Why)
@@ -142,26 +141,26 @@ func (t *text) moment(i int) {
 }
 
 // grouped puts neighbours together that have the same done to them for the same reason.
-func grouped(actions []project.Action) [][]project.Action {
-	var groups [][]project.Action
+func grouped(actions []story.Action) [][]story.Action {
+	var groups [][]story.Action
 	for i, a := range actions {
 		if i > 0 && heading(a) == heading(actions[i-1]) && a.Why == actions[i-1].Why && (a.Order > 0) == (actions[i-1].Order > 0) {
 			groups[len(groups)-1] = append(groups[len(groups)-1], a)
 			continue
 		}
-		groups = append(groups, []project.Action{a})
+		groups = append(groups, []story.Action{a})
 	}
 	return groups
 }
 
-func heading(a project.Action) string {
-	if a.Verb == project.Create && a.To != "" {
+func heading(a story.Action) string {
+	if a.Verb == story.Create && a.To != "" {
 		return "create at " + a.To
 	}
 	return string(a.Verb)
 }
 
-func (t *text) names(group []project.Action) string {
+func (t *text) names(group []story.Action) string {
 	var names []string
 	for _, a := range group {
 		if len(names) == named && !t.all && len(group) > named+1 {
@@ -173,7 +172,7 @@ func (t *text) names(group []project.Action) string {
 	return strings.Join(names, ", ")
 }
 
-func bounds(group []project.Action) (from, to int) {
+func bounds(group []story.Action) (from, to int) {
 	for _, a := range group {
 		if a.Order > 0 && (from == 0 || a.Order < from) {
 			from = a.Order
@@ -183,7 +182,7 @@ func bounds(group []project.Action) (from, to int) {
 	return from, to
 }
 
-func lastOrder(group []project.Action) int {
+func lastOrder(group []story.Action) int {
 	_, to := bounds(group)
 	return to
 }
@@ -199,7 +198,7 @@ func span(from, to int) string {
 }
 
 // available tells how many pods are when the moment's actions are accepted, and when the nodes have followed.
-func available(m project.Moment) string {
+func available(m story.Moment) string {
 	return fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
 }
 
@@ -223,8 +222,8 @@ func (t *text) foot() {
 
 // totals counts what is done, in the order in which it is first done.
 func (t *text) totals() string {
-	counts := map[project.Verb]int{}
-	var order []project.Verb
+	counts := map[story.Verb]int{}
+	var order []story.Verb
 	for _, a := range t.Pods() {
 		if counts[a.Verb]++; counts[a.Verb] == 1 {
 			order = append(order, a.Verb)
