@@ -26,7 +26,19 @@ const (
 	Prepare Verb = "prepare"
 	Label   Verb = "label"
 
-	// Other is a step of the controller that touches no pod and no revision, such as one of a claim.
+	CreateClaim Verb = "create claim"
+	DeleteClaim Verb = "delete claim"
+	ResizeClaim Verb = "enlarge claim"
+	// GiveClaim has a claim go with whom it has to go.
+	GiveClaim Verb = "change owners of claim"
+
+	// Update is for pods of which some are updated in place and some recreated. Give is about a pod set, and Confirm about a
+	// group that a person is asked for.
+	Update  Verb = "update"
+	Give    Verb = "give the new template to"
+	Confirm Verb = "wait for a confirmation of"
+
+	// Other is a step of the controller that touches no pod, claim or revision.
 	Other Verb = "other"
 
 	RecordRevision Verb = "record revision"
@@ -35,10 +47,12 @@ const (
 	ForgetRevision Verb = "forget revision"
 )
 
-// Action is what happens to one pod or revision at one moment.
+// Action is what happens to one pod or revision, or to some pods of one unit, at one moment.
 type Action struct {
-	// Order counts the actions of pods from 1, over the whole story; 0 for those of other objects.
+	// Order counts the actions of pods from 1, over the whole story; 0 for those of other objects. Pods is how many of them
+	// an action is about when it is about several, which come from Order on.
 	Order int `json:"order,omitempty"`
+	Pods  int `json:"pods,omitempty"`
 	// Object is the name of the pod or revision. Names of pods that do not exist yet are only foretold.
 	Object string `json:"object"`
 	Verb   Verb   `json:"verb"`
@@ -80,8 +94,21 @@ type Change struct {
 	Forces []string `json:"forces,omitempty"`
 }
 
+// Group is a part of a release that goes at once.
+type Group struct {
+	// Title and Contents say which it is, and what it does.
+	Title    string `json:"title"`
+	Contents string `json:"contents"`
+	// Waits: it begins when a person has confirmed the group before.
+	Waits bool `json:"waits,omitempty"`
+	// Done: it was over at the beginning.
+	Done bool `json:"done,omitempty"`
+}
+
 // Story is what would happen.
 type Story struct {
+	// By is who does it, when that is none of Slipway's controllers.
+	By string `json:"by,omitempty"`
 	// FromRevision is the last revision that was rolled out completely, ToRevision that of the template.
 	FromRevision string `json:"fromRevision"`
 	ToRevision   string `json:"toRevision"`
@@ -93,7 +120,12 @@ type Story struct {
 	MaxSurge       int `json:"maxSurge"`
 	Partition      int `json:"partition"`
 
+	// Bound says what in the spec MaxUnavailable comes from; empty for the field of that name.
+	Bound string `json:"bound,omitempty"`
+
 	Changes []Change `json:"changes,omitempty"`
+	// Groups are those of a release that goes in groups.
+	Groups  []Group  `json:"groups,omitempty"`
 	Start   Count    `json:"start"`
 	Moments []Moment `json:"moments"`
 	End     Count    `json:"end"`

@@ -190,7 +190,7 @@ func (p *play) tell(s step.Step, next Pass) (Action, bool) {
 	}
 	ofPod := true
 	switch a.Verb {
-	case RecordRevision, ReuseRevision, AdoptRevision, ForgetRevision, Other:
+	case RecordRevision, ReuseRevision, AdoptRevision, ForgetRevision, CreateClaim, DeleteClaim, ResizeClaim, GiveClaim, Other:
 		ofPod = false
 	case Create:
 		a.To = pod.RevisionHash(s.(step.CreatePod).Pod)
@@ -247,6 +247,14 @@ func verbOf(s step.Step) Verb {
 		return AdoptRevision
 	case step.ForgetRevision:
 		return ForgetRevision
+	case step.CreateClaim:
+		return CreateClaim
+	case step.DeleteClaim:
+		return DeleteClaim
+	case step.ResizeClaim:
+		return ResizeClaim
+	case step.GiveClaim:
+		return GiveClaim
 	default:
 		return Other
 	}

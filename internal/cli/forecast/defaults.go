@@ -56,3 +56,13 @@ func defaultInPlaceSet(set *cafev1alpha1.InPlaceSet) {
 	absent(&strategy.Partition, intstr.FromInt32(0))
 	absent(&strategy.MaxUnavailable, intstr.FromString(cafev1alpha1.DefaultInPlaceSetMaxUnavailable))
 }
+
+func defaultCafeDeployment(d *cafev1alpha1.CafeDeployment) {
+	spec, topology := &d.Spec, &d.Spec.Topology
+	absent(&spec.Replicas, 1)
+	absent(&spec.HistoryLimit, 20)
+	spec.PodSetType = cmp.Or(spec.PodSetType, cafev1alpha1.InPlaceSetPodSetType)
+	spec.Strategy.UpgradeType = cmp.Or(spec.Strategy.UpgradeType, cafev1alpha1.BatchUpgradeType)
+	topology.UnitType = cmp.Or(topology.UnitType, cafev1alpha1.CellUnitType)
+	absent(&topology.AutoReschedule.InitialDelaySeconds, cafev1alpha1.DefaultInitialDelaySeconds)
+}

@@ -44,7 +44,7 @@ type Live struct {
 
 // Kinds are all that can be foretold.
 func Kinds() []Kind {
-	return []Kind{cloneSets(), statefulSets(), inPlaceSets()}
+	return []Kind{cloneSets(), statefulSets(), inPlaceSets(), cafeDeployments()}
 }
 
 // on takes a function of objects of one type for one of all objects.

@@ -3,6 +3,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -51,6 +52,12 @@ func (t *text) head() {
 	for _, c := range t.reach() {
 		t.say("  %s", c)
 	}
+	for _, group := range t.Groups {
+		t.say("  %s", groupLine(group))
+	}
+	if t.By != "" {
+		t.say("  carried out by %s", t.By)
+	}
 	for _, warning := range t.Warnings {
 		t.say("  warning: %s", warning)
 	}
@@ -72,6 +79,16 @@ func (t *text) reach() []string {
 		lines = append(lines, fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", ")))
 	}
 	return lines
+}
+
+func groupLine(g story.Group) string {
+	switch {
+	case g.Done:
+		return g.Title + " is over: " + g.Contents
+	case g.Waits:
+		return g.Title + ": " + g.Contents + ", when a person has confirmed the one before"
+	}
+	return g.Title + ": " + g.Contents
 }
 
 func orNothing(what string) string {
@@ -177,7 +194,9 @@ func bounds(group []story.Action) (from, to int) {
 		if a.Order > 0 && (from == 0 || a.Order < from) {
 			from = a.Order
 		}
-		to = max(to, a.Order)
+		if a.Order > 0 {
+			to = max(to, a.Order+max(a.Pods, 1)-1)
+		}
 	}
 	return from, to
 }
@@ -212,8 +231,8 @@ func (t *text) foot() {
 		t.say("the controller does nothing: %d of %d pods available", t.End.Available, t.Replicas)
 	} else {
 		t.say("%s", t.totals())
-		t.say("at least %d of %d pods are available at every moment (%d at the beginning; maxUnavailable allows %d)",
-			t.Least, t.Replicas, t.Start.Available, max(t.Replicas-t.MaxUnavailable, 0))
+		t.say("at least %d of %d pods are available at every moment (%d at the beginning; %s allows %d)",
+			t.Least, t.Replicas, t.Start.Available, cmp.Or(t.Bound, "maxUnavailable"), max(t.Replicas-t.MaxUnavailable, 0))
 		t.say("in the end %d of %d pods are available", t.End.Available, t.End.Total)
 	}
 	t.list("left undone", t.Left)
@@ -225,9 +244,10 @@ func (t *text) totals() string {
 	counts := map[story.Verb]int{}
 	var order []story.Verb
 	for _, a := range t.Pods() {
-		if counts[a.Verb]++; counts[a.Verb] == 1 {
+		if counts[a.Verb] == 0 {
 			order = append(order, a.Verb)
 		}
+		counts[a.Verb] += max(a.Pods, 1)
 	}
 	if len(order) == 0 {
 		return "no pod is touched"
