@@ -53,7 +53,7 @@ func (p *planRelease) foretell(ctx context.Context, k forecast.Kind, m forecast.
 	if err != nil {
 		return nil, err
 	}
-	if live.Object != nil && k.UsesNodes != nil && k.UsesNodes(wanted) {
+	if (live.Object != nil || k.NodesOfNew) && k.UsesNodes != nil && k.UsesNodes(wanted) {
 		if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
 			return nil, err
 		}

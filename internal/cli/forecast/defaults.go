@@ -5,6 +5,9 @@ package forecast
 import (
 	"cmp"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
@@ -65,4 +68,44 @@ func defaultCafeDeployment(d *cafev1alpha1.CafeDeployment) {
 	spec.Strategy.UpgradeType = cmp.Or(spec.Strategy.UpgradeType, cafev1alpha1.BatchUpgradeType)
 	topology.UnitType = cmp.Or(topology.UnitType, cafev1alpha1.CellUnitType)
 	absent(&topology.AutoReschedule.InitialDelaySeconds, cafev1alpha1.DefaultInitialDelaySeconds)
+}
+
+func defaultDeployment(d *appsv1.Deployment) {
+	spec, strategy := &d.Spec, &d.Spec.Strategy
+	absent(&spec.Replicas, 1)
+	absent(&spec.RevisionHistoryLimit, 10)
+	absent(&spec.ProgressDeadlineSeconds, 600)
+	strategy.Type = cmp.Or(strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	absent(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{}) // for other types it means nothing
+	absent(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+	absent(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+}
+
+func defaultStatefulSet(s *appsv1.StatefulSet) {
+	spec, strategy := &s.Spec, &s.Spec.UpdateStrategy
+	absent(&spec.Replicas, 1)
+	absent(&spec.RevisionHistoryLimit, 10)
+	spec.PodManagementPolicy = cmp.Or(spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	absent(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	keeps := spec.PersistentVolumeClaimRetentionPolicy
+	keeps.WhenDeleted = cmp.Or(keeps.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	keeps.WhenScaled = cmp.Or(keeps.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	strategy.Type = cmp.Or(strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType)
+	absent(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	absent(&strategy.RollingUpdate.Partition, 0)
+	absent(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1)) // only servers that know the field store it
+	for i := range spec.VolumeClaimTemplates {
+		c := &spec.VolumeClaimTemplates[i]
+		c.TypeMeta, c.Status = metav1.TypeMeta{}, corev1.PersistentVolumeClaimStatus{}
+		absent(&c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	}
+}
+
+func defaultDaemonSet(s *appsv1.DaemonSet) {
+	spec, strategy := &s.Spec, &s.Spec.UpdateStrategy
+	absent(&spec.RevisionHistoryLimit, 10)
+	strategy.Type = cmp.Or(strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	absent(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+	absent(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	absent(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 }

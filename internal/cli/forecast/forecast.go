@@ -51,7 +51,7 @@ func New(file string, k Kind, live Live, wanted client.Object, now time.Time) (*
 		if live.Object.GetDeletionTimestamp() != nil {
 			f.Warn("the object is being deleted: its controller does nothing more")
 		}
-		if live.NodeLabels == nil && k.UsesNodes != nil && k.UsesNodes(wanted) {
+		if live.NodeLabels == nil && k.UsesNodes != nil && !k.NodesOfNew && k.UsesNodes(wanted) {
 			f.Warn("no nodes are known: topologySpreadConstraints are not counted, so other pods may be deleted than are named")
 		}
 	}

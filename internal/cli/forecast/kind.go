@@ -27,6 +27,8 @@ type Kind struct {
 	// the server can resize living pods. Nil is no.
 	UsesClaims, UsesNodes func(client.Object) bool
 	UsesResize            bool
+	// NodesOfNew: nodes also matter for an object that does not exist yet.
+	NodesOfNew bool
 	// Beside are empty lists of the other kinds of objects that belong to an object. Nil is none.
 	Beside func(client.Object) []client.ObjectList
 	// Tell tells what becomes of an object with its defaults.
@@ -44,7 +46,7 @@ type Live struct {
 
 // Kinds are all that can be foretold.
 func Kinds() []Kind {
-	return []Kind{cloneSets(), statefulSets(), inPlaceSets(), cafeDeployments()}
+	return []Kind{cloneSets(), statefulSets(), inPlaceSets(), cafeDeployments(), deployments(), builtInStatefulSets(), daemonSets()}
 }
 
 // on takes a function of objects of one type for one of all objects.

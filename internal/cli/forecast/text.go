@@ -39,12 +39,16 @@ func (t *text) head() {
 	switch {
 	case t.Invalid != "":
 		t.say("%s: cannot be acted on", title)
+	case t.New && t.ToRevision == "":
+		t.say("%s: is new", title)
 	case t.New:
 		t.say("%s: is new, with revision %s", title, t.ToRevision)
+	case t.FromRevision == "":
+		t.say("%s: has no revision yet", title)
 	case t.FromRevision == t.ToRevision:
 		t.say("%s: stays at revision %s", title, t.ToRevision)
 	default:
-		t.say("%s: from revision %s to %s", title, t.FromRevision, t.ToRevision)
+		t.say("%s: from revision %s to %s", title, t.FromRevision, cmp.Or(t.ToRevision, "a new one"))
 	}
 	for _, field := range t.Fields {
 		t.say("  %s", field)
@@ -106,27 +110,49 @@ func (t *text) table() {
 	t.say("")
 	t.say("%-7s %-17s %-7s %s", "MOMENT", "AVAILABLE", "PODS", "WHAT")
 	for i := 0; i < len(t.Moments); {
-		t.moment(i)
-		same := t.alike(i)
-		if !t.all && same > 2 {
-			last := t.Moments[i+same-1]
-			from, to := bounds(t.Moments[i+1].Actions)
-			_, to = max(from, to), lastOrder(last.Actions)
-			t.say("%-7s %-17s %-7s the same %d times more", fmt.Sprintf("%d-%d", i+2, i+same), available(last), span(from, to), same-1)
-			i += same
-			continue
+		length, times := t.alike(i)
+		for n := range length {
+			t.moment(i + n)
 		}
-		i++
+		if times > 1 {
+			begin, end := i+length, i+length*times
+			from, _ := bounds(t.Moments[begin].Actions)
+			t.say("%-7s %-17s %-7s the same %d times more", fmt.Sprintf("%d-%d", begin+1, end), available(t.Moments[end-1]),
+				span(from, lastOrder(t.Moments[end-1].Actions)), times-1)
+		}
+		i += length * times
 	}
 }
 
-// alike is how many moments from i on do the same to as many pods, for the same reasons.
-func (t *text) alike(i int) int {
-	n := 1
-	for i+n < len(t.Moments) && signature(t.Moments[i+n]) == signature(t.Moments[i]) {
-		n++
+// alike tells how often the moments from i on repeat: one alone, or two of which the second follows from the first. They
+// do the same to as many pods, for the same reasons. What is not worth a line of its own is told once.
+func (t *text) alike(i int) (length, times int) {
+	if t.all {
+		return 1, 1
 	}
-	return n
+	for length := 1; length <= 2; length++ {
+		times := 1
+		for t.repeats(i, length, times) {
+			times++
+		}
+		if times > 2 {
+			return length, times
+		}
+	}
+	return 1, 1
+}
+
+// repeats tells whether so many moments from i on come again after so many times.
+func (t *text) repeats(i, length, times int) bool {
+	if i+length*(times+1) > len(t.Moments) {
+		return false
+	}
+	for n := range length {
+		if signature(t.Moments[i+length*times+n]) != signature(t.Moments[i+n]) {
+			return false
+		}
+	}
+	return true
 }
 
 func signature(m story.Moment) string {
