@@ -51,6 +51,7 @@ func TellFor(set Set, scene Scene, nodes []string, limit int) Story {
 		if p.settle() || len(next.Steps) > 0 {
 			p.count()
 			p.scene.Now = p.scene.Now.Add(pace)
+			p.count() // a pod may be available by then
 			continue
 		}
 		if next.LookAgain == 0 {
