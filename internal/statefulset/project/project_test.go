@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
@@ -23,8 +24,6 @@ import (
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
 	"slipway.dev/slipway/test/told"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var now = builders.Epoch().Add(time.Hour)
