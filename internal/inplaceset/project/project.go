@@ -33,7 +33,7 @@ func Of(set *cafev1alpha1.InPlaceSet, o story.Objects, now time.Time) story.Stor
 	if components, err := traffic.Components(set.Annotations); err == nil { // the planner says what is wrong with them
 		told.Hooks = traffic.Hooks(components)
 	}
-	return story.Tell(told, scene, nil)
+	return story.Tell(told, scene, o.Nodes)
 }
 
 // next plans a pass over a scene.

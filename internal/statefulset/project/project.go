@@ -41,7 +41,7 @@ func Of(set *kruisev1beta1.StatefulSet, o story.Objects, now time.Time) story.St
 	if grows(set, scene.Claims) {
 		told.Assumed = []string{"storage classes let volumes grow, and they do at once"}
 	}
-	return story.Tell(told, scene, nil)
+	return story.Tell(told, scene, o.Nodes)
 }
 
 // strategy is OnDelete, or how pods are updated.
