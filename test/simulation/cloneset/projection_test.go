@@ -114,7 +114,7 @@ func TestProjection(t *testing.T) {
 			continue // a name is free for a new pod when it leaves this list, which waits for a pass without a new status
 		}
 		compared++
-		objects := story.Objects{Pods: s.Pods()}
+		objects := story.Objects{Pods: s.Pods(), Nodes: world.Nodes}
 		for _, o := range s.Server.List(api.Revisions) {
 			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
 		}
@@ -126,7 +126,7 @@ func TestProjection(t *testing.T) {
 			before[pod.UID] = pod
 		}
 		since, from := len(s.Server.Log()), s.Clock.Now()
-		told := project.Of(project.World(s.set(), objects), s.Clock.Now(), project.Options{Nodes: world.Nodes})
+		told := project.Of(s.set(), objects, s.Clock.Now())
 		for steps := 0; s.step(t); steps++ {
 			if steps > 2000 {
 				break // a pod whose image is missing is looked at for ever
