@@ -165,7 +165,8 @@ func (d *deployment) shrink(set string, n int, verb story.Verb, why string) {
 	}
 }
 
-// scale brings the ReplicaSets to another number of replicas, before anything is rolled out.
+// scale brings the ReplicaSets to another number of replicas. The controller does that before it rolls anything out, and
+// waits for nothing in between.
 func (d *deployment) scale() {
 	active := d.active()
 	switch {
@@ -176,7 +177,6 @@ func (d *deployment) scale() {
 		return
 	}
 	d.resize(active[0])
-	d.turn()
 }
 
 func (d *deployment) resize(set string) {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +13,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
@@ -254,5 +258,23 @@ func TestPlanGoesThroughAllKindsOfAFile(t *testing.T) {
 	if got.Kind != "Plans" || len(got.Items) != 2 || got.Items[0].APIVersion != kruisev1beta1.GroupVersion.String() ||
 		got.Items[1].Kind != "Deployment" || got.Items[1].LeastAvailable == nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A live object changes while it is planned: its controller writes the status. Then it is read again.
+func TestPlanReadsAgainWhatHasChangedMeanwhile(t *testing.T) {
+	objects, manifest := liveDeployment().objects(t, "registry.test/app:v2")
+	r := newRun(t, objects...)
+	conflicts := 0
+	r.client = interceptor.NewClient(r.client, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+			if conflicts++; conflicts < 3 {
+				return apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("it has changed"))
+			}
+			return c.Update(ctx, o, options...)
+		},
+	})
+	if err := r.execute(t.Context(), t, "plan", "-f", manifest); !errors.Is(err, ErrChanges) || conflicts != 3 {
+		t.Errorf("error %v after %d tries", err, conflicts)
 	}
 }

@@ -33,10 +33,19 @@ func (p *planRelease) cluster() (namespace string, err error) {
 	return get.namespace, nil
 }
 
+// again is how often a plan is made anew for an object that changes meanwhile.
+const again = 5
+
 // foretellSets plans workloads of a kind against the live objects.
 func foretellSets(k forecast.Kind) foreteller {
 	return func(ctx context.Context, p *planRelease, m forecast.Manifest) (foretold, error) {
 		f, err := p.foretell(ctx, k, m)
+		for range again {
+			if !apierrors.IsConflict(err) {
+				break
+			}
+			f, err = p.foretell(ctx, k, m) // somebody has changed the object since it was read, mostly its controller the status
+		}
 		if err != nil {
 			return nil, p.explain(k, m, err)
 		}
