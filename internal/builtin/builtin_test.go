@@ -171,7 +171,12 @@ func TestDaemonSetsStayWithinTheirBounds(t *testing.T) {
 		var live Live
 		for i := range n {
 			p := owned(fmt.Sprintf("web-p%d", i), "web-a", s, "DaemonSet")
-			p.Spec.NodeName = fmt.Sprintf("node-%d", i)
+			if p.Spec.NodeName = fmt.Sprintf("node-%d", i); rapid.Bool().Draw(rt, "not scheduled yet") {
+				made := corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{p.Spec.NodeName}}
+				p.Spec.NodeName, p.Spec.Affinity = "", &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{made}}},
+				}}}
+			}
 			live.Pods = append(live.Pods, p)
 		}
 		wanted := s.DeepCopy()

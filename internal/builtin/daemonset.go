@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/utils/ptr"
@@ -69,7 +70,9 @@ func (p *daemonSet) cast(before *appsv1.DaemonSet, live Live, now time.Time) {
 		if !pod.IsControlledBy(c, p.set.UID) || !pod.IsActive(c) {
 			continue
 		}
-		p.pods = append(p.pods, actorOf(c, p.set.Spec.MinReadySeconds, now))
+		a := actorOf(c, p.set.Spec.MinReadySeconds, now)
+		a.node = nodeOf(c)
+		p.pods = append(p.pods, a)
 		if newest == nil || newest.CreationTimestamp.Before(&c.CreationTimestamp) {
 			newest = c
 		}
@@ -88,6 +91,21 @@ func (p *daemonSet) cast(before *appsv1.DaemonSet, live Live, now time.Time) {
 	for _, a := range p.pods {
 		a.updated = a.revision == p.to
 	}
+}
+
+// nodeOf is the node that a pod is on, or was made for when it is not on it yet.
+func nodeOf(c *corev1.Pod) string {
+	if c.Spec.NodeName != "" || c.Spec.Affinity == nil || c.Spec.Affinity.NodeAffinity == nil || c.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return c.Spec.NodeName
+	}
+	for _, term := range c.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == metav1.ObjectNameField && field.Operator == corev1.NodeSelectorOpIn && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
 }
 
 // place finds out where pods are to be: where they are, unless the template says something else of nodes.
@@ -144,7 +162,7 @@ func fits(spec *corev1.PodSpec, name string, has labels.Set) (bool, error) {
 		for _, part := range []struct {
 			asks []corev1.NodeSelectorRequirement
 			of   labels.Set
-		}{{term.MatchExpressions, has}, {term.MatchFields, labels.Set{"metadata.name": name}}} {
+		}{{term.MatchExpressions, has}, {term.MatchFields, labels.Set{metav1.ObjectNameField: name}}} {
 			for _, ask := range part.asks {
 				r, err := labels.NewRequirement(ask.Key, operator(ask.Operator), ask.Values)
 				if err != nil {
