@@ -42,10 +42,11 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 	p := &planRelease{env: env, flags: flags}
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what a manifest would do to a CloneSet, pod by pod, without doing it",
-		Long: "Show what applying a manifest would do to a CloneSet: which pods are updated in place, recreated, created or\n" +
-			"deleted, in which order and why, and how many pods are available at each moment. The controller's own\n" +
-			"planner decides, over a copy of the live objects. Nothing is written.\n\n" +
+		Short: "Show what a manifest would do to a workload, pod by pod, without doing it",
+		Long: "Show what applying a manifest would do to a workload: which pods are updated in place, recreated, created or\n" +
+			"deleted, in which order and why, and how many pods are available at each moment. For the kinds of Slipway the\n" +
+			"controller's own planner decides, over a copy of the live objects; for those of Kubernetes a plain model of what\n" +
+			"their controllers are documented to do. Nothing is written.\n\n" +
 			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
 		Example: fmt.Sprintf(strings.Trim(`
   # What would this manifest do?
@@ -61,9 +62,9 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with CloneSets; - reads standard input; may be repeated")
+	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with workloads; - reads standard input; may be repeated")
 	f.BoolVar(&p.offline, "offline", false, "ask no cluster: plan from the manifest, and from --live if given")
-	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods, controllerrevisions, persistentvolumeclaims and nodes")
+	f.StringVar(&p.live, "live", "", "with --offline: a file with the live workloads and what belongs to them: pods, controllerrevisions, replicasets, persistentvolumeclaims, nodes")
 	f.BoolVar(&p.noResize, "no-resize", false, "with --offline: the cluster cannot resize living pods (it is older than Kubernetes 1.33)")
 	f.StringVarP(&p.output, "output", "o", "text", "text or json")
 	f.BoolVar(&p.showAll, "show-all", false, "name every pod and show every moment, also in long runs")
