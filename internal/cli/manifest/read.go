@@ -65,6 +65,11 @@ func Decode(raw []byte, into runtime.Object, addToScheme func(*runtime.Scheme) e
 	if err := addToScheme(scheme); err != nil {
 		return err
 	}
+	return DecodeAs(raw, into, scheme)
+}
+
+// DecodeAs does the same with a scheme that exists.
+func DecodeAs(raw []byte, into runtime.Object, scheme *runtime.Scheme) error {
 	s := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{Strict: true})
 	_, _, err := s.Decode(raw, nil, into)
 	return err
