@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,11 @@ type planRelease struct {
 	files                      []string
 	live, output               string
 	offline, noResize, showAll bool
+
+	// input is what stands on standard input, once it was read.
+	input []byte
+	// namespace is that of manifests that name none.
+	namespace string
 
 	// reader reads live objects: of the cluster, or offline those that were saved. client is nil offline.
 	reader client.Reader
@@ -77,6 +83,7 @@ func (p *planRelease) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.namespace = namespace
 	var all []foretold
 	var refused error
 	for _, file := range p.files {
@@ -149,9 +156,17 @@ func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifes
 	return manifests, err
 }
 
+// open reads a file, or standard input, which can be read once.
 func (p *planRelease) open(file string, read func(io.Reader) error) error {
 	if file == "-" {
-		return read(p.env.Streams.In)
+		if p.input == nil {
+			all, err := io.ReadAll(p.env.Streams.In)
+			if err != nil {
+				return fmt.Errorf("reading standard input: %w", err)
+			}
+			p.input = append([]byte{}, all...)
+		}
+		return read(bytes.NewReader(p.input))
 	}
 	f, err := os.Open(file)
 	if err != nil {

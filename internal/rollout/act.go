@@ -45,7 +45,7 @@ func (r *Reconciler) act(ctx context.Context, trait *rolloutv1alpha1.RolloutTrai
 				errs = append(errs, err)
 			}
 		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
-			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], holder(trait), a)
+			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], adapter.HolderOf(trait), a)
 			if err != nil {
 				errs = append(errs, err)
 			}

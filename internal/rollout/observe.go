@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/adapter"
@@ -22,7 +21,7 @@ type observed struct {
 
 // observe builds the world that one decision depends on. It reads only. A rollout that has ended looks at nothing.
 func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, now time.Time) (observed, error) {
-	o := observed{world: engine.World{Rollout: rolloutOf(trait)}, by: map[engine.Side]adapter.Seen{}}
+	o := observed{world: engine.World{Rollout: adapter.RolloutOf(trait)}, by: map[engine.Side]adapter.Seen{}}
 	if trait.Status.RollingState.IsFinal() {
 		return o, nil
 	}
@@ -44,11 +43,7 @@ func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.Rollout
 
 func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, o *observed, side engine.Side,
 	ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
-	asked := adapter.Ask{
-		Scales: o.world.Rollout.Source == nil && trait.Spec.RolloutPlan.TargetSize != nil, Pair: o.world.Rollout.Source != nil,
-		Before: trait.Status.RollingState == rolloutv1alpha1.RolloutFailingState || trait.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
-	}
-	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, holder(trait), asked, now)
+	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, adapter.HolderOf(trait), adapter.AskOf(trait), now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
@@ -57,23 +52,4 @@ func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}
 	return nil
-}
-
-func holder(trait *rolloutv1alpha1.RolloutTrait) adapter.Holder {
-	return adapter.Holder{
-		Kind: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), Name: trait.Name, UID: trait.UID,
-	}
-}
-
-func rolloutOf(trait *rolloutv1alpha1.RolloutTrait) engine.Rollout {
-	rollout := engine.Rollout{
-		Namespace: trait.Namespace, Name: trait.Name, UID: trait.UID, Generation: trait.Generation,
-		Deleting: trait.DeletionTimestamp != nil, Finalizer: controllerutil.ContainsFinalizer(trait, rolloutv1alpha1.FinalizerRollout),
-		Target: trait.Spec.TargetRef, Plan: trait.Spec.RolloutPlan, RevertOnDelete: trait.Spec.RolloutPlan.RevertOnDelete,
-		Annotations: trait.Annotations, Status: trait.Status,
-	}
-	if len(trait.Spec.SourceRef) > 0 {
-		rollout.Source = &trait.Spec.SourceRef[0]
-	}
-	return rollout
 }

@@ -39,10 +39,17 @@ type Options struct {
 // Of tells what the controller would do in a world from the given time on, until nothing is left to do. It always
 // ends. The world is not changed.
 func Of(world plan.World, now time.Time, o Options) Story {
+	story, _, _ := Play(world, now, o)
+	return story
+}
+
+// Play is Of, with the world and the time that the story ends with: another one can go on from there.
+func Play(world plan.World, now time.Time, o Options) (Story, plan.World, time.Time) {
 	p := newProjection(world, now, o)
 	first := plan.Next(p.world, now)
 	p.begin(first)
-	return p.tellFor(max(200, work/(len(world.Pods)+first.Limits.Replicas+1)))
+	story := p.tellFor(max(200, work/(len(world.Pods)+first.Limits.Replicas+1)))
+	return story, p.world, p.now
 }
 
 // tellFor tells the story for at most so many passes.

@@ -94,9 +94,10 @@ func (p *projection) create(from *corev1.Pod) {
 	p.touched[created.UID] = true
 }
 
+// uid is one that no other story gives which goes on from here: by then the time has moved.
 func (p *projection) uid() types.UID {
 	p.serial++
-	return types.UID(fmt.Sprintf("projected-%d", p.serial))
+	return types.UID(fmt.Sprintf("projected-%d-%d", p.now.Unix(), p.serial))
 }
 
 func (p *projection) version() string {
