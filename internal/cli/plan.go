@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -127,11 +126,7 @@ func (p *planRelease) prepare() (namespace string, err error) {
 		return "", err
 	}
 	if !p.offline {
-		cluster := &cluster{env: p.env, flags: p.flags}
-		p.client, namespace, err = cluster.connect()
-		p.reader = p.client
-		p.offersResize = sync.OnceValues(func() (bool, error) { return p.env.OffersResize(p.flags, userAgent(p.env)) })
-		return namespace, err
+		return p.cluster()
 	}
 	if p.live == "" {
 		p.reader, err = saved.Read("", strings.NewReader(""), p.scheme)

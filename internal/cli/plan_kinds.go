@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/forecast"
 )
@@ -30,10 +29,11 @@ type foreteller func(ctx context.Context, p *planRelease, m forecast.Manifest) (
 
 // foretellers are the kinds that can be planned. Each is known to NewScheme.
 func foretellers() map[schema.GroupVersionKind]foreteller {
-	return map[schema.GroupVersionKind]foreteller{
-		kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind):       foretellCloneSet,
-		rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind): foretellRollout,
+	known := map[schema.GroupVersionKind]foreteller{rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind): foretellRollout}
+	for _, k := range forecast.Kinds() {
+		known[k.GVK] = foretellSets(k)
 	}
+	return known
 }
 
 // plannable are the same kinds, in the order of their names.

@@ -7,86 +7,149 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
-	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/forecast"
 )
 
 // cluster finds the cluster that the flags name.
-type cluster struct {
-	env   Environment
-	flags *genericclioptions.ConfigFlags
-}
-
-func (c *cluster) connect() (client.Client, string, error) {
-	get := &getSets{kind: cloneSetKind(), env: c.env, flags: c.flags}
+func (p *planRelease) cluster() (namespace string, err error) {
+	get := &getSets{kind: cloneSetKind(), env: p.env, flags: p.flags}
 	if err := get.connect(); err != nil {
-		return nil, "", fmt.Errorf("%w (--offline plans without a cluster)", err)
+		return "", fmt.Errorf("%w (--offline plans without a cluster)", err)
 	}
-	return get.client, get.namespace, nil
+	p.client, p.reader = get.client, get.client
+	p.offersResize = sync.OnceValues(func() (bool, error) { return p.env.OffersResize(p.flags, userAgent(p.env)) })
+	return get.namespace, nil
 }
 
-// foretellCloneSet plans against the live objects.
-func foretellCloneSet(ctx context.Context, p *planRelease, m forecast.Manifest) (foretold, error) {
-	explain := (&getSets{kind: cloneSetKind(), env: p.env, flags: p.flags, namespace: m.Key().Namespace}).explain
-	var live forecast.Live
-	var existing client.Object
-	var warnings []string
-	snapshot, err := clonesets.Kind().Read(ctx, p.reader, m.Key())
-	switch {
-	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-	case err != nil:
-		return nil, explain(err)
-	default:
-		live = forecast.Live{Set: snapshot.Set, Pods: snapshot.Pods, Revisions: snapshot.Revisions}
-		existing = snapshot.Set
-		if live.Claims, err = p.claims(ctx, m.Object.(*kruisev1alpha1.CloneSet)); err != nil {
-			return nil, explain(err)
+// foretellSets plans workloads of a kind against the live objects.
+func foretellSets(k forecast.Kind) foreteller {
+	return func(ctx context.Context, p *planRelease, m forecast.Manifest) (foretold, error) {
+		f, err := p.foretell(ctx, k, m)
+		if err != nil {
+			return nil, p.explain(k, m, err)
 		}
-		if live.ResizeOff, warnings, err = p.resizeOff(); err != nil {
-			return nil, explain(err)
-		}
+		return f, nil
 	}
-	served, warning, err := p.asServed(ctx, existing, m)
-	if err != nil {
-		return nil, explain(err)
-	}
-	wanted := served.(*kruisev1alpha1.CloneSet)
-	if live.Set != nil {
-		wanted.Status = live.Set.Status
-		if forecast.UsesNodes(wanted) {
-			if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
-				return nil, explain(err)
-			}
-		}
-	}
-	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
+}
+
+func (p *planRelease) foretell(ctx context.Context, k forecast.Kind, m forecast.Manifest) (*forecast.Forecast, error) {
+	live, warnings, err := p.look(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	f.Warn(slices.Concat(warnings, warning)...)
-	if live.Set == nil {
-		f.Warn(p.isNew())
+	wanted, unchecked, err := p.asServed(ctx, live.Object, m)
+	if err != nil {
+		return nil, err
+	}
+	if (live.Object != nil || k.NodesOfNew) && k.UsesNodes != nil && k.UsesNodes(wanted) {
+		if live.NodeLabels, err = p.nodeLabels(ctx); err != nil {
+			return nil, err
+		}
+	}
+	f, err := forecast.New(m.File, k, live, wanted, p.env.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	f.Warn(slices.Concat(warnings, unchecked)...)
+	switch {
+	case live.Object != nil:
+	case p.offline:
+		f.Warn("planned from the manifest alone: names of pods are examples")
+	default:
+		f.Warn("the set does not exist yet: names of pods are examples")
 	}
 	return f, nil
 }
 
-// isNew says what a plan for an object that does not exist is worth.
-func (p *planRelease) isNew() string {
-	if p.offline {
-		return "planned from the manifest alone: names of pods are examples"
+// explain tells what to do about an error of the cluster.
+func (p *planRelease) explain(k forecast.Kind, m forecast.Manifest, err error) error {
+	for _, known := range workloadKinds() {
+		if known.id == k.GVK {
+			get := &getSets{kind: known.shown(), env: p.env, flags: p.flags, namespace: m.Key().Namespace}
+			return get.explain(err)
+		}
 	}
-	return "the set does not exist yet: names of pods are examples"
+	return err
+}
+
+// look reads the object and what belongs to it. An object that does not exist is no error.
+func (p *planRelease) look(ctx context.Context, k forecast.Kind, m forecast.Manifest) (live forecast.Live, warnings []string, err error) {
+	made, err := p.scheme.New(k.GVK)
+	if err != nil {
+		return live, nil, err
+	}
+	existing := made.(client.Object) // the scheme holds nothing else
+	err = p.reader.Get(ctx, m.Key(), existing)
+	switch {
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return live, nil, nil
+	case err != nil:
+		return live, nil, err
+	}
+	live.Object = existing
+	if err := p.beside(ctx, k, existing, &live); err != nil {
+		return live, nil, err
+	}
+	if k.UsesClaims != nil && (k.UsesClaims(existing) || k.UsesClaims(m.Object)) {
+		if live.Claims, err = listed[*corev1.PersistentVolumeClaim](ctx, p.reader, &corev1.PersistentVolumeClaimList{}, client.InNamespace(existing.GetNamespace())); err != nil {
+			return live, nil, fmt.Errorf("listing claims: %w", err)
+		}
+	}
+	if k.UsesResize {
+		live.ResizeOff, warnings, err = p.resizeOff()
+	}
+	return live, warnings, err
+}
+
+// beside reads pods, revisions, and what else the kind asks for.
+func (p *planRelease) beside(ctx context.Context, k forecast.Kind, existing client.Object, live *forecast.Live) error {
+	selector, err := metav1.LabelSelectorAsSelector(k.Selector(existing))
+	if err != nil {
+		return fmt.Errorf("spec.selector: %w", err)
+	}
+	here, mine := client.InNamespace(existing.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}
+	if live.Pods, err = listed[*corev1.Pod](ctx, p.reader, &corev1.PodList{}, here, mine); err != nil {
+		return fmt.Errorf("listing pods: %w", err)
+	}
+	if live.Revisions, err = listed[*appsv1.ControllerRevision](ctx, p.reader, &appsv1.ControllerRevisionList{}, here, mine); err != nil {
+		return fmt.Errorf("listing revisions: %w", err)
+	}
+	if k.Beside == nil {
+		return nil
+	}
+	for _, list := range k.Beside(existing) {
+		found, err := listed[client.Object](ctx, p.reader, list, here)
+		if err != nil {
+			return fmt.Errorf("listing what belongs to it: %w", err)
+		}
+		live.Beside = append(live.Beside, found...)
+	}
+	return nil
+}
+
+// listed are the items of a list that is read.
+func listed[T client.Object](ctx context.Context, c client.Reader, list client.ObjectList, options ...client.ListOption) ([]T, error) {
+	if err := c.List(ctx, list, options...); err != nil {
+		return nil, err
+	}
+	var items []T
+	err := apimeta.EachListItem(list, func(o runtime.Object) error {
+		items = append(items, o.(T)) // a list holds what it says
+		return nil
+	})
+	return items, err
 }
 
 // resizeOff tells that the server cannot change the resources of living pods. Who may not ask gets the plan for one
@@ -100,23 +163,6 @@ func (p *planRelease) resizeOff() (off bool, warnings []string, err error) {
 		return false, []string{"these credentials may not ask whether the server can resize living pods: planned as if it could"}, nil
 	}
 	return !resize, nil, err
-}
-
-// claims are those that stand beside the set. A set without claim templates has none that matter, and then the right to
-// list them is not needed.
-func (p *planRelease) claims(ctx context.Context, set *kruisev1alpha1.CloneSet) ([]*corev1.PersistentVolumeClaim, error) {
-	if len(set.Spec.VolumeClaimTemplates) == 0 {
-		return nil, nil
-	}
-	var list corev1.PersistentVolumeClaimList
-	if err := p.reader.List(ctx, &list, client.InNamespace(set.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing claims: %w", err)
-	}
-	claims := make([]*corev1.PersistentVolumeClaim, len(list.Items))
-	for i := range list.Items {
-		claims[i] = &list.Items[i]
-	}
-	return claims, nil
 }
 
 // nodeLabels are those of all nodes, by name. Without the right to list nodes there are none, and the forecast warns.
@@ -137,8 +183,7 @@ func (p *planRelease) nodeLabels(ctx context.Context) (map[string]map[string]str
 }
 
 // asServed is the object as the API server would store it after `kubectl apply`; live is nil when there is none yet. Without
-// the right to ask it for that, and offline, the manifest is merged here, and nobody has checked it. The status is that of
-// the live object, unless the server has a say in it.
+// the right to ask it for that, and offline, the manifest is merged here, and nobody has checked it.
 func (p *planRelease) asServed(ctx context.Context, live client.Object, m forecast.Manifest) (wanted client.Object, warnings []string, err error) {
 	if wanted, err = forecast.Merge(live, m); err != nil || p.offline {
 		return wanted, nil, err
@@ -156,10 +201,10 @@ func (p *planRelease) asServed(ctx context.Context, live client.Object, m foreca
 		return nil, nil, err
 	case live == nil:
 		served.SetUID("") // another one each time
-	default:
-		served.SetUID(live.GetUID())
+		return served, nil, nil
 	}
-	return served, nil, nil
+	served.SetUID(live.GetUID())
+	return served, nil, withStatusOf(live, served)
 }
 
 // applier is who applies the object by server-side apply; empty when nobody does, or kubectl does it in the older way.
@@ -191,4 +236,18 @@ func (p *planRelease) appliedBy(ctx context.Context, m forecast.Manifest, manage
 		return nil, fmt.Errorf("reading what the API server would store: %w", err)
 	}
 	return made.(client.Object), nil
+}
+
+// withStatusOf gives an object the status of another: a dry run says nothing of it that counts.
+func withStatusOf(live, o client.Object) error {
+	from, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		return fmt.Errorf("reading the live status: %w", err)
+	}
+	into, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return fmt.Errorf("reading what the API server would store: %w", err)
+	}
+	into["status"] = from["status"]
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(into, o)
 }

@@ -20,6 +20,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -39,7 +40,7 @@ func living(t *testing.T, replicas int32, change func(*kruisev1alpha1.CloneSet))
 		t.Fatal(err)
 	}
 	set.Status.CurrentRevision, set.Status.UpdateRevision = stored.Name, stored.Name
-	live := Live{Set: set, Revisions: []*appsv1.ControllerRevision{stored}}
+	live := Live{Object: set, Objects: story.Objects{Revisions: []*appsv1.ControllerRevision{stored}}}
 	for i := range replicas {
 		live.Pods = append(live.Pods, builders.OwnedPod(set, fmt.Sprintf("p%02d", i), revision.HashOf(stored.Name)).Build())
 	}
@@ -108,11 +109,11 @@ func TestGolden(t *testing.T) {
 			if test.pods != nil {
 				test.pods(live.Pods)
 			}
-			wanted := live.Set.DeepCopy()
+			wanted := live.Object.(*kruisev1alpha1.CloneSet).DeepCopy()
 			if test.edit != nil {
 				test.edit(wanted)
 			}
-			f, err := New("web.yaml", live, wanted, builders.Epoch().Add(time.Hour))
+			f, err := New("web.yaml", cloneSets(), live, wanted, builders.Epoch().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +206,7 @@ func TestMerging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := Fields(live, merged.(*kruisev1alpha1.CloneSet))
+	fields, err := cloneSets().Fields(live, merged)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,17 +8,9 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 )
-
-// plannedUID stands for the UID that a set gets when it is created.
-const plannedUID = types.UID("planned")
 
 // Merge is the object as it would be after `kubectl apply` of the manifest, without the defaults of the API server. Live
 // is nil for one that does not exist.
@@ -70,31 +62,4 @@ func mergePatched(tree, change map[string]any) map[string]any {
 		}
 	}
 	return tree
-}
-
-// Defaulted is the set with the defaults of the schema filled in, and with a UID if it has none yet.
-func Defaulted(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
-	full := set.DeepCopy()
-	spec, strategy := &full.Spec, &full.Spec.UpdateStrategy
-	if full.UID == "" {
-		full.UID = plannedUID
-	}
-	if spec.Replicas == nil {
-		spec.Replicas = ptr.To[int32](1)
-	}
-	if spec.RevisionHistoryLimit == nil {
-		spec.RevisionHistoryLimit = ptr.To[int32](10)
-	}
-	if strategy.Type == "" {
-		strategy.Type = kruisev1alpha1.ReCreateCloneSetUpdateStrategyType
-	}
-	for _, number := range []struct {
-		field **intstr.IntOrString
-		value string
-	}{{&strategy.Partition, "0"}, {&strategy.MaxSurge, "0"}, {&strategy.MaxUnavailable, "20%"}} {
-		if *number.field == nil {
-			*number.field = ptr.To(intstr.Parse(number.value))
-		}
-	}
-	return full
 }

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
 // act does what the engine asks for, and stores its status, as the controller does: a look that writes the rollout itself
@@ -81,8 +81,8 @@ func (p *play) take(ctx context.Context, side engine.Side, s step.Step) error {
 		if at < 0 {
 			return nil
 		}
-		w.recreated = append(w.recreated, project.Action{
-			Object: s.Name, Verb: project.Recreate, From: pod.RevisionHash(p.pods[at]), Why: s.Why(),
+		w.recreated = append(w.recreated, story.Action{
+			Object: s.Name, Verb: story.Recreate, From: pod.RevisionHash(p.pods[at]), Why: s.Why(),
 			To: revision.HashOf(statusText(w.object, "updateRevision")),
 		})
 		p.remove(s.UID)

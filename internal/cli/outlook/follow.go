@@ -12,25 +12,23 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/story"
 )
 
 // follower has a workload and its pods become what it asks for, as its own controller and healthy nodes would, and reports
 // the status. Its moments count the pods of this workload alone.
-type follower func(p *play, w *workload) ([]project.Moment, error)
+type follower func(p *play, w *workload) ([]story.Moment, error)
 
 // followers are the kinds whose pods are foreseen one by one.
-var followers map[schema.GroupVersionKind]follower
-
-func init() {
-	followers = map[schema.GroupVersionKind]follower{
+func followers() map[schema.GroupVersionKind]follower {
+	return map[schema.GroupVersionKind]follower{
 		kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind):  followCloneSet,
-		kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind): ofPodSet(advancedStatefulSet),
-		cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind):    ofPodSet(inPlaceSet),
-		appsv1.SchemeGroupVersion.WithKind("StatefulSet"):                  ofPodSet(statefulSet),
-		appsv1.SchemeGroupVersion.WithKind("DaemonSet"):                    ofPodSet(daemonSet),
+		kruisev1beta1.GroupVersion.WithKind(kruisev1beta1.StatefulSetKind): followStatefulSet,
+		cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind):    followInPlaceSet,
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"):                  followStatefulSetOfApps,
+		appsv1.SchemeGroupVersion.WithKind("DaemonSet"):                    followDaemonSet,
 	}
 }
 
@@ -62,9 +60,9 @@ func (p *play) follow(ctx context.Context) (bool, error) {
 	return moved, nil
 }
 
-func (p *play) followOne(ctx context.Context, side engine.Side, w *workload) ([]project.Moment, error) {
+func (p *play) followOne(ctx context.Context, side engine.Side, w *workload) ([]story.Moment, error) {
 	seen := p.seen[side]
-	known := followers[seen.Kind.ID()]
+	known := followers()[seen.Kind.ID()]
 	if known != nil && w.tally == nil && len(p.podsOf(w.object)) == 0 && statusCount(w.object) > 0 && len(w.recreated) == 0 {
 		known = nil
 		p.story.Warn(fmt.Sprintf("no pods of %s %s are known: only their numbers are foretold", seen.Kind.ID().Kind, w.object.GetName()))
@@ -82,17 +80,17 @@ func (p *play) followOne(ctx context.Context, side engine.Side, w *workload) ([]
 }
 
 // beside are the pods of the other workload.
-func (p *play) beside(side engine.Side) project.Count {
+func (p *play) beside(side engine.Side) story.Count {
 	other := engine.Target
 	if side == engine.Target {
 		other = engine.Source
 	}
-	var c project.Count
+	var c story.Count
 	if s, looked := p.seen[other]; looked {
 		c.Available, c.Total = s.Workload.Available, s.Workload.Pods
 	}
 	return c
 }
 
-// ofSeen names a workload as people do.
+// nameOf names a workload as people do.
 func nameOf(s *adapter.Seen) string { return s.Kind.ID().Kind + " " + s.Object.GetName() }

@@ -9,9 +9,9 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/rollouts"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/internal/story"
 )
 
 // note writes down what a look of the engine comes to.
@@ -146,8 +146,8 @@ func metricText(m *rolloutv1alpha1.CanaryMetric) string {
 }
 
 // count counts the pods of all workloads that the last look saw.
-func (p *play) count() project.Count {
-	var c project.Count
+func (p *play) count() story.Count {
+	var c story.Count
 	for _, s := range p.seen {
 		c.Available += s.Workload.Available
 		c.Total += s.Workload.Pods
@@ -156,7 +156,7 @@ func (p *play) count() project.Count {
 }
 
 // happen writes down what has happened to the pods of a workload. Its numbers are of that workload alone; others are pods of the other one.
-func (p *play) happen(moments []project.Moment, others project.Count) {
+func (p *play) happen(moments []story.Moment, others story.Count) {
 	part := p.part(&p.trait.Status)
 	for _, m := range moments {
 		for i := range m.Actions {
@@ -178,16 +178,17 @@ func (p *play) happen(moments []project.Moment, others project.Count) {
 	}
 }
 
-func ofPods(v project.Verb) bool {
+// ofPods tells whether something happens to pods.
+func ofPods(v story.Verb) bool {
 	switch v {
-	case project.RecordRevision, project.ReuseRevision, project.AdoptRevision, project.ForgetRevision, project.Other:
+	case story.RecordRevision, story.ReuseRevision, story.AdoptRevision, story.ForgetRevision, story.CreateClaim, story.DeleteClaim, story.ResizeClaim,
+		story.GiveClaim, story.Give, story.Confirm, story.Other:
 		return false
-	case project.Create, project.InPlace, project.Drain, project.Resume, project.Advance, project.Recreate, project.Delete, project.CleanUp,
-		project.Release, project.Prepare, project.Label:
+	default:
+		return true
 	}
-	return true
 }
 
-func sum(a, b project.Count) project.Count {
-	return project.Count{Available: a.Available + b.Available, Total: a.Total + b.Total}
+func sum(a, b story.Count) story.Count {
+	return story.Count{Available: a.Available + b.Available, Total: a.Total + b.Total}
 }

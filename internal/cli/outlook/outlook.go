@@ -4,7 +4,7 @@ package outlook
 
 import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
+	"slipway.dev/slipway/internal/story"
 )
 
 // Outlook is what would become of one rollout.
@@ -28,7 +28,7 @@ type Outlook struct {
 	Total int                         `json:"total"`
 	Mode  rolloutv1alpha1.RolloutMode `json:"mode,omitempty"`
 	// Changes say of older revisions whether their pods can be kept, where that is known.
-	Changes []project.Change `json:"changes,omitempty"`
+	Changes []story.Change `json:"changes,omitempty"`
 
 	// Before is what happens before the first batch that is still to come, and After what happens after the last.
 	Before  Part    `json:"before"`
@@ -36,9 +36,9 @@ type Outlook struct {
 	After   Part    `json:"after"`
 
 	// Start and End count the pods of all workloads, Least is the fewest that are available at any time.
-	Start project.Count `json:"start"`
-	End   project.Count `json:"end"`
-	Least int           `json:"leastAvailable"`
+	Start story.Count `json:"start"`
+	End   story.Count `json:"end"`
+	Least int         `json:"leastAvailable"`
 	// Ending is how it ends, and State the state that it ends in. Message is what the rollout says then.
 	Ending  Ending `json:"ending"`
 	State   string `json:"state"`
@@ -70,8 +70,8 @@ const (
 
 // Part is a part of a rollout: what it waits for and what happens to pods, in their order.
 type Part struct {
-	Waits   []Wait           `json:"waits,omitempty"`
-	Moments []project.Moment `json:"moments,omitempty"`
+	Waits   []Wait         `json:"waits,omitempty"`
+	Moments []story.Moment `json:"moments,omitempty"`
 }
 
 // Batch is one batch.
@@ -124,7 +124,7 @@ func (p *Part) Pods() []string {
 	var names []string
 	for _, m := range p.Moments {
 		for _, a := range m.Actions {
-			if a.Order > 0 && a.Verb != project.Create {
+			if a.Order > 0 && a.Verb != story.Create {
 				names = append(names, a.Object)
 			}
 		}

@@ -63,7 +63,7 @@ func (s *scene) workload(apiVersion, kind, name string, n int, change fields) *u
 	}
 	put(s.t, o, change)
 	s.objects = append(s.objects, o)
-	if followers[o.GroupVersionKind()] == nil {
+	if followers()[o.GroupVersionKind()] == nil {
 		return o
 	}
 	stored := s.revision(o, 1)

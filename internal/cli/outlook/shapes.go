@@ -9,159 +9,60 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
-	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/budget"
-	inplacesetplan "slipway.dev/slipway/internal/inplaceset/plan"
 	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/ordinal"
-	"slipway.dev/slipway/internal/pod"
-	statefulsetplan "slipway.dev/slipway/internal/statefulset/plan"
+	"slipway.dev/slipway/internal/story"
 )
 
-// statefulSet recreates its pods from the highest position down to its partition.
-func statefulSet(_ *play, w *workload) (*podset, error) {
+// followStatefulSetOfApps has a StatefulSet of apps/v1 recreate its pods from the highest position down to its partition.
+func followStatefulSetOfApps(p *play, w *workload) ([]story.Moment, error) {
 	set, err := ofKind[appsv1.StatefulSet](w)
 	if err != nil {
 		return nil, err
 	}
-	start, partition := 0, 0
+	defaulted(w.object.GroupVersionKind(), set)
+	start := 0
 	if set.Spec.Ordinals != nil {
 		start = int(set.Spec.Ordinals.Start)
 	}
 	s := &podset{
-		template: &set.Spec.Template, size: int(ptr.Deref(set.Spec.Replicas, 1)), atOnce: 1, fields: counts.fields,
+		template: &set.Spec.Template, size: int(*set.Spec.Replicas), fields: counts.fields,
 		asked: &member.Set{Policy: member.Recreate, MinReadySeconds: set.Spec.MinReadySeconds},
 	}
 	for n := range s.size {
 		s.names = append(s.names, ordinal.Name(set.Name, start+n))
 	}
-	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		partition = int(ptr.Deref(r.Partition, 0))
-		if n, err := budget.Resolve(r.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err == nil {
-			s.atOnce = max(n, 1)
-		}
+	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return s.follow(p, w)
 	}
-	if set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
-		s.downTo(partition)
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	if s.atOnce, err = budget.Resolve(rolling.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err != nil {
+		return nil, err
 	}
-	return s, nil
-}
-
-// downTo updates the pods from the highest position down to a partition.
-func (s *podset) downTo(partition int) {
+	partition := int(ptr.Deref(rolling.Partition, 0))
 	s.old = func(position int) bool { return position < partition }
 	s.turn = func(behind []*corev1.Pod) []*corev1.Pod {
 		var due []*corev1.Pod
-		for position := len(s.names) - 1; position >= partition; position-- {
-			for _, c := range behind {
-				if c.Name == s.names[position] {
-					due = append(due, c)
-				}
+		for position := s.size - 1; position >= partition; position-- {
+			if at := slices.IndexFunc(behind, func(c *corev1.Pod) bool { return c.Name == s.names[position] }); at >= 0 {
+				due = append(due, behind[at])
 			}
 		}
 		return due
 	}
+	return s.follow(p, w)
 }
 
-// advancedStatefulSet does the same, or goes by priorities, and keeps the pods that it can.
-func advancedStatefulSet(p *play, w *workload) (*podset, error) {
-	set, err := ofKind[kruisev1beta1.StatefulSet](w)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := statefulsetplan.LimitsOf(set)
-	if err != nil {
-		return nil, err
-	}
-	start := 0
-	if set.Spec.Ordinals != nil {
-		start = int(set.Spec.Ordinals.Start)
-	}
-	reserved, err := ordinal.ParseReserved(set.Spec.ReserveOrdinals)
-	if err != nil {
-		return nil, err
-	}
-	s := &podset{
-		template: &set.Spec.Template, size: limits.Replicas, atOnce: limits.Unavailable, fields: counts.fields,
-		asked: &member.Set{PolicyField: "updateStrategy.rollingUpdate.podUpdatePolicy", NeedsGate: true},
-	}
-	for _, n := range reserved.Live(start, s.size) {
-		s.names = append(s.names, ordinal.Name(set.Name, n))
-	}
-	if set.Spec.Lifecycle != nil {
-		p.assume("lifecycle hooks are taken to let go at once")
-	}
-	r := ptr.Deref(set.Spec.UpdateStrategy.RollingUpdate, kruisev1beta1.RollingUpdateStatefulSetStrategy{})
-	s.asked.MinReadySeconds = ptr.Deref(r.MinReadySeconds, 0)
-	switch r.PodUpdatePolicy {
-	case kruisev1beta1.InPlaceIfPossiblePodUpdateStrategyType:
-		s.asked.Policy = member.InPlaceIfPossible
-	case kruisev1beta1.InPlaceOnlyPodUpdateStrategyType:
-		s.asked.Policy = member.InPlaceOnly
-	case kruisev1beta1.RecreatePodUpdateStrategyType:
-	}
-	switch {
-	case r.Paused || set.Spec.UpdateStrategy.Type == kruisev1beta1.OnDeleteStatefulSetStrategyType:
-	case r.UnorderedUpdate != nil && set.Spec.PodManagementPolicy == kruisev1beta1.ParallelPodManagement:
-		s.whichever(limits.Partition, func(behind []*corev1.Pod) []*corev1.Pod {
-			sorted, err := pod.ByPriority(behind, r.UnorderedUpdate.PriorityStrategy)
-			if err != nil {
-				return nil // its controller refuses it
-			}
-			return sorted
-		})
-	default:
-		s.downTo(limits.Partition)
-	}
-	return s, nil
-}
-
-// whichever updates all but as many pods as the partition keeps, in an order.
-func (s *podset) whichever(partition int, order func([]*corev1.Pod) []*corev1.Pod) {
-	s.turn = func(behind []*corev1.Pod) []*corev1.Pod {
-		return order(behind)[:max(len(behind)-partition, 0)]
-	}
-	s.old = func(int) bool {
-		updated := 0
-		for _, c := range s.pods {
-			updated += one(pod.HasRevision(c, s.update.Name))
-		}
-		return updated >= s.size-partition
-	}
-}
-
-// inPlaceSet keeps the pods that it can.
-func inPlaceSet(_ *play, w *workload) (*podset, error) {
-	set, err := ofKind[cafev1alpha1.InPlaceSet](w)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := inplacesetplan.LimitsOf(&set.Spec)
-	if err != nil {
-		return nil, err
-	}
-	s := &podset{
-		template: &set.Spec.Template, size: limits.Replicas, atOnce: limits.Unavailable, fields: counts.fields,
-		asked: &member.Set{
-			Policy: member.InPlaceIfPossible, PolicyField: "kind InPlaceSet", Loss: "its successor gets another IP",
-			MinReadySeconds: set.Spec.MinReadySeconds, RepeatsHash: true, GatesAll: true, ResizeOff: true,
-		},
-	}
-	if !set.Spec.Strategy.Paused {
-		s.whichever(limits.Partition, pod.UpdateOrder)
-	}
-	return s, nil
-}
-
-// daemonSet is held by OnDelete: whoever deletes its pods updates them. By itself it goes node by node.
-func daemonSet(_ *play, w *workload) (*podset, error) {
+// followDaemonSet has a DaemonSet go node by node; while it is held by OnDelete, whoever deletes its pods updates them.
+func followDaemonSet(p *play, w *workload) ([]story.Moment, error) {
 	set, err := ofKind[appsv1.DaemonSet](w)
 	if err != nil {
 		return nil, err
 	}
+	defaulted(w.object.GroupVersionKind(), set)
 	s := &podset{
-		template: &set.Spec.Template, size: int(set.Status.DesiredNumberScheduled), atOnce: 1,
+		template: &set.Spec.Template, size: int(set.Status.DesiredNumberScheduled),
 		asked: &member.Set{Policy: member.Recreate, MinReadySeconds: set.Spec.MinReadySeconds},
 	}
 	s.fields = func(n counts) map[string]any {
@@ -170,13 +71,11 @@ func daemonSet(_ *play, w *workload) (*podset, error) {
 		}
 	}
 	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-		return s, nil
+		return s.follow(p, w)
 	}
-	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		if n, err := budget.Resolve(r.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err == nil {
-			s.atOnce = max(n, 1)
-		}
+	if s.atOnce, err = budget.Resolve(set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err != nil {
+		return nil, err
 	}
-	s.whichever(0, slices.Clone[[]*corev1.Pod])
-	return s, nil
+	s.turn = func(behind []*corev1.Pod) []*corev1.Pod { return behind }
+	return s.follow(p, w)
 }

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/story"
 )
 
 // Wanted is a workload as it will be once the manifests are applied that are planned together with the rollout. Live is nil when
@@ -55,7 +55,7 @@ type workload struct {
 	// tally are its pods where only numbers are known of them.
 	tally *tally
 	// recreated are pods that the rollout itself has deleted, and that its controller has not replaced yet.
-	recreated []project.Action
+	recreated []story.Action
 }
 
 // plannedUID stands for the UID that an object gets when it is created.
@@ -152,7 +152,7 @@ func (s *store) workload(ctx context.Context, id schema.GroupVersionKind, key cl
 
 // readOwn reads pods and what else belongs to a workload, for kinds whose pods are foreseen one by one.
 func (s *store) readOwn(ctx context.Context, id schema.GroupVersionKind, o *unstructured.Unstructured) error {
-	if followers[id] == nil {
+	if followers()[id] == nil {
 		return nil
 	}
 	asked := &metav1.LabelSelector{}

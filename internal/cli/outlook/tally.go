@@ -7,10 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
 // tally are the pods of a workload of which only numbers are known.
@@ -39,7 +39,7 @@ func (t *tally) overlay(w *engine.Workload, settled bool) {
 }
 
 // followByNumbers has as many pods be there, and be updated, as are asked for.
-func (p *play) followByNumbers(w *workload, s *adapter.Seen) []project.Moment {
+func (p *play) followByNumbers(w *workload, s *adapter.Seen) []story.Moment {
 	seen := &s.Workload
 	t := w.tally
 	if t == nil {
@@ -59,11 +59,11 @@ func (p *play) followByNumbers(w *workload, s *adapter.Seen) []project.Moment {
 		}
 		t.template, t.updated, t.updatedAvailable = seen.Template, back, back
 	}
-	var moments []project.Moment
-	moment := func(n int, verb project.Verb, during int) {
-		moments = append(moments, project.Moment{
-			Actions: []project.Action{{Object: step.Counted(n, "pod of ", "pods of ") + nameOf(s), Verb: verb, Why: asked}},
-			During:  project.Count{Available: during, Total: t.pods}, After: project.Count{Available: t.pods, Total: t.pods},
+	var moments []story.Moment
+	moment := func(n int, verb story.Verb, during int) {
+		moments = append(moments, story.Moment{
+			Actions: []story.Action{{Object: step.Counted(n, "pod of ", "pods of ") + nameOf(s), Verb: verb, Why: asked}},
+			During:  story.Count{Available: during, Total: t.pods}, After: story.Count{Available: t.pods, Total: t.pods},
 		})
 		t.available = t.pods
 	}
@@ -71,11 +71,11 @@ func (p *play) followByNumbers(w *workload, s *adapter.Seen) []project.Moment {
 	case grown > 0:
 		during := t.available
 		t.pods = seen.Replicas
-		moment(grown, project.Create, during)
+		moment(grown, story.Create, during)
 	case grown < 0:
 		t.pods = seen.Replicas
 		t.updated = min(t.updated, t.pods)
-		moment(-grown, project.Delete, min(t.available, t.pods))
+		moment(-grown, story.Delete, min(t.available, t.pods))
 	}
 	if !seen.Versions {
 		t.available = t.pods
@@ -87,7 +87,7 @@ func (p *play) followByNumbers(w *workload, s *adapter.Seen) []project.Moment {
 	}
 	if n := wanted - t.updated; n > 0 {
 		t.updated = wanted
-		moment(n, updates, max(t.available-n, 0))
+		moment(n, story.Update, max(t.available-n, 0))
 	}
 	t.available, t.updatedAvailable = t.pods, t.updated
 	return moments
@@ -95,9 +95,6 @@ func (p *play) followByNumbers(w *workload, s *adapter.Seen) []project.Moment {
 
 // asked is the reason of what is known by numbers only.
 const asked = "it is asked for"
-
-// updates is what happens to pods of which it is not known whether they are kept.
-const updates project.Verb = "update"
 
 func (p *play) assume(text string) { p.story.Assumed = appendOnce(p.story.Assumed, text) }
 

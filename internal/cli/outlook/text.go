@@ -8,8 +8,8 @@ import (
 	"time"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
 // named is how many pods a line names before it only counts the others.
@@ -67,7 +67,7 @@ func (t *text) at() string {
 }
 
 // reach says of the pods of an older revision whether they can be kept, and if not, because of which fields.
-func reach(c project.Change) string {
+func reach(c story.Change) string {
 	who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
 	if !c.InPlace {
 		return fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", "))
@@ -143,7 +143,7 @@ func (t *text) happens(p *Part) {
 
 func (t *text) wait(w Wait) { t.say("  "+layout, "waits for", w.What) }
 
-func (t *text) moment(m project.Moment) {
+func (t *text) moment(m story.Moment) {
 	counts := fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
 	if m.Waited > 0 {
 		t.say("  "+layout, "", m.Waited.Round(time.Second).String()+" pass")
@@ -162,27 +162,27 @@ func (t *text) moment(m project.Moment) {
 	}
 }
 
-func heading(a project.Action) string {
-	if a.Verb == project.Create && a.To != "" {
+func heading(a story.Action) string {
+	if a.Verb == story.Create && a.To != "" {
 		return "create at " + a.To
 	}
 	return string(a.Verb)
 }
 
 // grouped puts neighbours together that have the same done to them for the same reason.
-func grouped(actions []project.Action) [][]project.Action {
-	var groups [][]project.Action
+func grouped(actions []story.Action) [][]story.Action {
+	var groups [][]story.Action
 	for i, a := range actions {
 		if i > 0 && heading(a) == heading(actions[i-1]) && a.Why == actions[i-1].Why {
 			groups[len(groups)-1] = append(groups[len(groups)-1], a)
 			continue
 		}
-		groups = append(groups, []project.Action{a})
+		groups = append(groups, []story.Action{a})
 	}
 	return groups
 }
 
-func (t *text) names(group []project.Action) string {
+func (t *text) names(group []story.Action) string {
 	var names []string
 	for _, a := range group {
 		if len(names) == named && !t.all && len(group) > named+1 {

@@ -18,6 +18,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/project"
+	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
@@ -32,25 +33,25 @@ type course struct {
 }
 
 // projected reads the story of a projection.
-func projected(s project.Story) course {
+func projected(s story.Story) course {
 	r := course{Passes: []string{}, Least: s.Least}
 	for _, m := range s.Moments {
 		var did []string
 		for _, a := range m.Actions {
 			switch a.Verb {
-			case project.Create:
+			case story.Create:
 				did = append(did, "create "+a.Object)
-			case project.Recreate, project.Delete, project.CleanUp:
+			case story.Recreate, story.Delete, story.CleanUp:
 				did = append(did, "delete "+a.Object)
-			case project.InPlace, project.Drain:
+			case story.InPlace, story.Drain:
 				did = append(did, "in place "+a.Object)
-			case project.Resume, project.Advance:
+			case story.Resume, story.Advance:
 				did = append(did, "resume "+a.Object)
-			case project.Release:
+			case story.Release:
 				did = append(did, "release "+a.Object)
-			case project.Prepare:
+			case story.Prepare:
 				did = append(did, "prepare "+a.Object)
-			case project.Label:
+			case story.Label:
 				did = append(did, "label "+a.Object)
 			default: // revisions are not compared
 			}
@@ -315,7 +316,7 @@ func TestProjection(t *testing.T) {
 			continue // a name is free for a new pod when it leaves this list, which waits for a pass without a new status
 		}
 		compared++
-		objects := project.Objects{Set: s.set(), Pods: s.Pods()}
+		objects := story.Objects{Pods: s.Pods()}
 		for _, o := range s.Server.List(api.Revisions) {
 			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
 		}
@@ -327,15 +328,15 @@ func TestProjection(t *testing.T) {
 			before[pod.UID] = pod
 		}
 		since, from := len(s.Server.Log()), s.Clock.Now()
-		story := project.Of(objects.World(), s.Clock.Now(), project.Options{Nodes: nodeNames})
+		told := project.Of(project.World(s.set(), objects), s.Clock.Now(), project.Options{Nodes: nodeNames})
 		for steps := 0; s.inStep(t); steps++ {
 			if steps > 2000 {
 				break // a pod whose image is missing is looked at for ever
 			}
 		}
 		want := s.carriedOut(since, from, before)
-		if diff := cmp.Diff(want, projected(story)); diff != "" {
-			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(s.set()), diff, story.Left)
+		if diff := cmp.Diff(want, projected(told)); diff != "" {
+			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(s.set()), diff, told.Left)
 		}
 		for _, did := range want.Passes {
 			passes++

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package project
+package story
 
 import (
 	"fmt"
@@ -17,15 +17,15 @@ import (
 )
 
 // carryOut does what the API server does with a step.
-func (p *projection) carryOut(s step.Step) {
+func (p *play) carryOut(s step.Step) {
 	switch s := s.(type) {
 	case step.CreatePod:
 		p.create(s.Pod)
 	case step.DeletePod:
-		p.modify(s.Target, func(c *corev1.Pod) { c.DeletionTimestamp = ptr.To(metav1.NewTime(p.now)) })
+		p.modify(s.Target, func(c *corev1.Pod) { c.DeletionTimestamp = ptr.To(metav1.NewTime(p.scene.Now)) })
 	case step.ReleasePod:
-		p.world.Pods = slices.DeleteFunc(p.world.Pods, func(c *corev1.Pod) bool { return c.UID == s.UID })
-		p.world.Taken[s.Name] = true // it lives on under its name
+		p.scene.Pods = slices.DeleteFunc(p.scene.Pods, func(c *corev1.Pod) bool { return c.UID == s.UID })
+		p.scene.Taken[s.Name] = true // it lives on under its name
 	case step.PatchPod:
 		p.modify(s.Target, func(c *corev1.Pod) {
 			setConditions(c, s.Conditions)
@@ -41,80 +41,123 @@ func (p *projection) carryOut(s step.Step) {
 		})
 	case step.CreateRevision:
 		stored := s.Revision.DeepCopy()
-		stored.UID, stored.ResourceVersion, stored.CreationTimestamp = p.uid(), p.version(), metav1.NewTime(p.now)
-		p.world.Revisions = append(p.world.Revisions, revision.Decode(stored))
+		stored.UID, stored.ResourceVersion, stored.CreationTimestamp = p.uid(), p.version(), metav1.NewTime(p.scene.Now)
+		p.scene.Revisions = append(p.scene.Revisions, revision.Decode(stored))
 	case step.AdoptRevision:
 		p.adopt(s)
 	case step.RenumberRevision:
-		for i, r := range p.world.Revisions {
+		for i, r := range p.scene.Revisions {
 			if r.Name == s.Name {
 				stored := r.Object.DeepCopy()
 				stored.Revision, stored.ResourceVersion = s.Number, p.version()
-				p.world.Revisions[i] = revision.Decode(stored)
+				p.scene.Revisions[i] = revision.Decode(stored)
 			}
 		}
 	case step.ForgetRevision:
-		p.world.Revisions = slices.DeleteFunc(p.world.Revisions, func(r revision.Revision) bool { return r.Name == s.Name })
+		p.scene.Revisions = slices.DeleteFunc(p.scene.Revisions, func(r revision.Revision) bool { return r.Name == s.Name })
 	case step.CreateClaim:
 		claim := s.Claim.DeepCopy()
 		claim.UID, claim.ResourceVersion = p.uid(), p.version()
-		p.world.Claims = append(p.world.Claims, claim)
+		bind(claim)
+		p.scene.Claims = append(p.scene.Claims, claim)
 	case step.DeleteClaim:
-		p.dropClaim(s.UID)
-	case step.GiveClaim: // it goes with its pod, which is about to go
-		p.dropClaim(s.UID)
+		p.drop(func(c *corev1.PersistentVolumeClaim) bool { return c.UID == s.UID })
+	case step.GiveClaim:
+		p.modifyClaim(s.Target, func(c *corev1.PersistentVolumeClaim) { c.OwnerReferences = s.Owners })
+	case step.ResizeClaim:
+		p.modifyClaim(s.Target, func(c *corev1.PersistentVolumeClaim) {
+			c.Spec.Resources = s.Resources
+			bind(c)
+		})
+	case step.AdoptPod:
+		p.adoptPod(s)
 	case step.TrimPodsToDelete:
-		p.world.Set.Spec.ScaleStrategy.PodsToDelete = s.Keep
+		p.set.Trim(s)
 	default: // what touches neither pods nor revisions has no consequences that are told
 	}
-	revision.Sort(p.world.Revisions)
+	revision.Sort(p.scene.Revisions)
 }
 
-func (p *projection) dropClaim(uid types.UID) {
-	p.world.Claims = slices.DeleteFunc(p.world.Claims, func(c *corev1.PersistentVolumeClaim) bool { return c.UID == uid })
+func (p *play) drop(which func(*corev1.PersistentVolumeClaim) bool) {
+	p.scene.Claims = slices.DeleteFunc(p.scene.Claims, which)
 }
 
-func (p *projection) adopt(s step.AdoptRevision) {
-	for _, r := range p.world.Orphans {
+// goesWith tells whether a claim is deleted when an object is.
+func goesWith(c *corev1.PersistentVolumeClaim, owner types.UID) bool {
+	return slices.ContainsFunc(c.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == owner })
+}
+
+func (p *play) modifyClaim(t step.Target, change func(*corev1.PersistentVolumeClaim)) {
+	for i, c := range p.scene.Claims {
+		if c.UID == t.UID {
+			changed := c.DeepCopy()
+			change(changed)
+			changed.ResourceVersion = p.version()
+			p.scene.Claims[i] = changed
+		}
+	}
+}
+
+// bind is what the storage makes of a claim: a volume of the size that is asked for.
+func bind(c *corev1.PersistentVolumeClaim) {
+	c.Status.Phase, c.Status.Capacity = corev1.ClaimBound, c.Spec.Resources.Requests.DeepCopy()
+}
+
+func (p *play) adopt(s step.AdoptRevision) {
+	for _, r := range p.scene.Orphans {
 		if r.Name == s.Name {
 			stored := r.Object.DeepCopy()
 			stored.OwnerReferences, stored.ResourceVersion = append(stored.OwnerReferences, s.Owner), p.version()
-			p.world.Revisions = append(p.world.Revisions, revision.Decode(stored))
+			p.scene.Revisions = append(p.scene.Revisions, revision.Decode(stored))
 		}
 	}
-	p.world.Orphans = slices.DeleteFunc(p.world.Orphans, func(r revision.Revision) bool { return r.Name == s.Name })
+	p.scene.Orphans = slices.DeleteFunc(p.scene.Orphans, func(r revision.Revision) bool { return r.Name == s.Name })
 }
 
-func (p *projection) create(from *corev1.Pod) {
+// adoptPod brings a stray pod to the set's own.
+func (p *play) adoptPod(s step.AdoptPod) {
+	for _, stray := range p.scene.Strays {
+		if stray.UID == s.UID {
+			adopted := stray.DeepCopy()
+			adopted.OwnerReferences, adopted.ResourceVersion = append(adopted.OwnerReferences, s.Owner), p.version()
+			p.scene.Pods = append(p.scene.Pods, adopted)
+			p.touched[s.UID] = true
+			delete(p.scene.Taken, s.Name)
+		}
+	}
+	p.scene.Strays = slices.DeleteFunc(p.scene.Strays, func(c *corev1.Pod) bool { return c.UID == s.UID })
+}
+
+func (p *play) create(from *corev1.Pod) {
 	created := from.DeepCopy()
 	created.UID, created.ResourceVersion, created.Generation = p.uid(), p.version(), 1
-	created.CreationTimestamp = metav1.NewTime(p.now.Truncate(pace))
+	created.CreationTimestamp = metav1.NewTime(p.scene.Now.Truncate(pace))
 	created.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: created.Status.Conditions}
-	p.world.Pods = append(p.world.Pods, created)
+	p.scene.Pods = append(p.scene.Pods, created)
 	p.touched[created.UID] = true
 }
 
-// uid is one that no other story gives which goes on from here: by then the time has moved.
-func (p *projection) uid() types.UID {
+// uid is one that no story gives which goes on from the end of this one: by then the time has moved.
+func (p *play) uid() types.UID {
 	p.serial++
-	return types.UID(fmt.Sprintf("projected-%d-%d", p.now.Unix(), p.serial))
+	return types.UID(fmt.Sprintf("projected-%d-%d", p.scene.Now.Unix(), p.serial))
 }
 
-func (p *projection) version() string {
+func (p *play) version() string {
 	p.serial++
 	return fmt.Sprintf("projected-%d", p.serial)
 }
 
 // modify changes a copy of the target, so that the world that was handed in stays as it is.
-func (p *projection) modify(t step.Target, change func(*corev1.Pod)) {
-	i := slices.IndexFunc(p.world.Pods, func(c *corev1.Pod) bool { return c.UID == t.UID })
+func (p *play) modify(t step.Target, change func(*corev1.Pod)) {
+	i := slices.IndexFunc(p.scene.Pods, func(c *corev1.Pod) bool { return c.UID == t.UID })
 	if i < 0 {
 		return
 	}
-	changed := p.world.Pods[i].DeepCopy()
+	changed := p.scene.Pods[i].DeepCopy()
 	change(changed)
 	changed.ResourceVersion = p.version()
-	p.world.Pods[i] = changed
+	p.scene.Pods[i] = changed
 	p.touched[t.UID] = true
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package project
+package story
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ import (
 )
 
 // noteFailing remembers images that containers cannot start now. To foretell that they will would be a lie.
-func (p *projection) noteFailing() {
-	for _, c := range p.world.Pods {
+func (p *play) noteFailing() {
+	for _, c := range p.scene.Pods {
 		if !pod.IsActive(c) || c.Status.ObservedGeneration > 0 && c.Status.ObservedGeneration < c.Generation {
 			continue // the node may not have seen the image that the spec has now
 		}
@@ -40,30 +40,32 @@ func (p *projection) noteFailing() {
 }
 
 // assume says what the story takes for granted.
-func (p *projection) assume() {
+func (p *play) assume() {
 	for _, image := range slices.Sorted(maps.Keys(p.failing)) {
 		p.story.Assumed = append(p.story.Assumed, fmt.Sprintf("image %s does not start now (%s): it is taken to fail everywhere", image, p.failing[image]))
 	}
 	if unready := p.story.Start.Total - p.story.Start.Available; unready > 0 && len(p.failing) == 0 {
 		p.story.Assumed = append(p.story.Assumed, step.Counted(unready, "pod is not available now: it is taken to become so by itself", "pods are not available now: they are taken to become so by themselves"))
 	}
-	hooks := lifecycle.HooksOf(p.world.Set.Spec.Lifecycle)
-	if hooks.Configured() {
-		p.story.Assumed = append(p.story.Assumed, "lifecycle hooks are taken to let go at once")
+	if p.set.Hooks.Configured() {
+		p.story.Assumed = append(p.story.Assumed, p.set.HookOwners+" are taken to let go at once")
 	}
+	p.story.Assumed = append(p.story.Assumed, p.set.Assumed...)
 }
 
 // settle lets the scheduler, the nodes and the owners of hooks do all that there is to do. It returns whether there
 // was anything.
-func (p *projection) settle() bool {
+func (p *play) settle() bool {
 	changed := false
-	hooks := lifecycle.HooksOf(p.world.Set.Spec.Lifecycle)
-	p.world.Pods = slices.DeleteFunc(p.world.Pods, func(c *corev1.Pod) bool {
+	p.scene.Pods = slices.DeleteFunc(p.scene.Pods, func(c *corev1.Pod) bool {
 		gone := pod.IsTerminating(c)
+		if gone {
+			p.drop(func(claim *corev1.PersistentVolumeClaim) bool { return goesWith(claim, c.UID) })
+		}
 		changed = changed || gone
 		return gone
 	})
-	for i, before := range p.world.Pods {
+	for i, before := range p.scene.Pods {
 		if !p.touched[before.UID] || pod.IsFinished(before) {
 			continue
 		}
@@ -72,10 +74,10 @@ func (p *projection) settle() bool {
 			after.Spec.NodeName = p.place(after)
 		}
 		p.run(after)
-		letGo(after, hooks)
+		letGo(after, p.set.Hooks)
 		if !equality.Semantic.DeepEqual(before, after) {
 			after.ResourceVersion = p.version()
-			p.world.Pods[i] = after
+			p.scene.Pods[i] = after
 			changed = true
 		}
 	}
@@ -84,12 +86,12 @@ func (p *projection) settle() bool {
 }
 
 // place chooses the node with the fewest pods of the set, the first by name of several.
-func (p *projection) place(c *corev1.Pod) string {
+func (p *play) place(c *corev1.Pod) string {
 	if len(p.nodes) == 0 {
 		return "a node for " + c.Name
 	}
 	used := map[string]int{}
-	for _, other := range p.world.Pods {
+	for _, other := range p.scene.Pods {
 		if pod.IsActive(other) {
 			used[other.Spec.NodeName]++
 		}
@@ -98,9 +100,9 @@ func (p *projection) place(c *corev1.Pod) string {
 }
 
 // run is what a healthy node makes of a pod.
-func (p *projection) run(c *corev1.Pod) {
+func (p *play) run(c *corev1.Pod) {
 	restart := map[string]bool{}
-	if progress, err := inplace.ProgressOf(c, p.now); err == nil && !progress.Finished && !progress.Holding {
+	if progress, err := inplace.ProgressOf(c, p.scene.Now); err == nil && !progress.Finished && !progress.Holding {
 		if record, err := inplace.RecordOf(c); err == nil && record != nil {
 			for name, baseline := range record.LastContainerStatuses {
 				status := statusOf(c, name)
@@ -111,30 +113,30 @@ func (p *projection) run(c *corev1.Pod) {
 	c.Status.Phase = corev1.PodRunning
 	c.Status.ObservedGeneration = c.Generation
 	if c.Status.StartTime == nil {
-		c.Status.StartTime = ptr.To(metav1.NewTime(p.now.Truncate(pace)))
+		c.Status.StartTime = ptr.To(metav1.NewTime(p.scene.Now.Truncate(pace)))
 	}
 	healthy := true
 	for i := range c.Spec.Containers {
 		healthy = p.runContainer(c, &c.Spec.Containers[i], restart[c.Spec.Containers[i].Name]) && healthy
 	}
-	p.set(c, corev1.PodScheduled, true)
-	p.set(c, corev1.PodInitialized, true)
-	p.set(c, corev1.ContainersReady, healthy)
+	p.show(c, corev1.PodScheduled, true)
+	p.show(c, corev1.PodInitialized, true)
+	p.show(c, corev1.ContainersReady, healthy)
 	open := true
 	for _, gate := range c.Spec.ReadinessGates {
 		condition := pod.Condition(c, gate.ConditionType)
 		ours := gate.ConditionType == kruisev1alpha1.ConditionInPlaceUpdateReady || gate.ConditionType == kruisev1alpha1.ConditionKruisePodReady
 		if condition == nil && !ours {
-			p.set(c, gate.ConditionType, true) // whoever asked for the gate is taken to open it
+			p.show(c, gate.ConditionType, true) // whoever asked for the gate is taken to open it
 			continue
 		}
 		open = open && condition != nil && condition.Status == corev1.ConditionTrue
 	}
-	p.set(c, corev1.PodReady, healthy && open)
+	p.show(c, corev1.PodReady, healthy && open)
 }
 
 // runContainer brings one container up, and returns whether it is ready.
-func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart bool) bool {
+func (p *play) runContainer(c *corev1.Pod, spec *corev1.Container, restart bool) bool {
 	status := statusOf(c, spec.Name)
 	if status == nil {
 		c.Status.ContainerStatuses = append(c.Status.ContainerStatuses, corev1.ContainerStatus{Name: spec.Name, Image: spec.Image})
@@ -143,7 +145,7 @@ func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart
 	start := status.State.Running == nil || restart
 	if start && p.failing[spec.Image] != "" {
 		if running := status.State.Running; running != nil {
-			status.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: running.StartedAt, FinishedAt: metav1.NewTime(p.now)}}
+			status.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: running.StartedAt, FinishedAt: metav1.NewTime(p.scene.Now)}}
 		}
 		if status.State.Waiting == nil {
 			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
@@ -160,13 +162,13 @@ func (p *projection) runContainer(c *corev1.Pod, spec *corev1.Container, restart
 		}
 		status.ContainerID = fmt.Sprintf("projected://%s/%s/%d", c.UID, spec.Name, status.RestartCount)
 		status.Image, status.ImageID = spec.Image, "projected://"+spec.Image
-		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.now.Truncate(pace))}}
+		status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.scene.Now.Truncate(pace))}}
 	}
 	status.Ready, status.Started = true, ptr.To(true)
 	return true
 }
 
-func (p *projection) set(c *corev1.Pod, kind corev1.PodConditionType, holds bool) {
+func (p *play) show(c *corev1.Pod, kind corev1.PodConditionType, holds bool) {
 	status := corev1.ConditionFalse
 	if holds {
 		status = corev1.ConditionTrue
@@ -174,7 +176,7 @@ func (p *projection) set(c *corev1.Pod, kind corev1.PodConditionType, holds bool
 	if condition := pod.Condition(c, kind); condition != nil && condition.Status == status {
 		return
 	}
-	setConditions(c, []corev1.PodCondition{{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(p.now.Truncate(pace))}})
+	setConditions(c, []corev1.PodCondition{{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(p.scene.Now.Truncate(pace))}})
 }
 
 // letGo is what well-behaved owners of hooks do: they take their handlers off a pod that waits for them, and put them

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package project
+package story
 
-import (
-	"time"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-)
+import "time"
 
 // Verb is what happens to one object.
 type Verb string
@@ -30,7 +26,19 @@ const (
 	Prepare Verb = "prepare"
 	Label   Verb = "label"
 
-	// Other is a step of the controller that touches no pod and no revision, such as one of a claim.
+	CreateClaim Verb = "create claim"
+	DeleteClaim Verb = "delete claim"
+	ResizeClaim Verb = "enlarge claim"
+	// GiveClaim has a claim go with whom it has to go.
+	GiveClaim Verb = "change owners of claim"
+
+	// Update is for pods of which some are updated in place and some recreated. Give is about a pod set, and Confirm about a
+	// group that a person is asked for.
+	Update  Verb = "update"
+	Give    Verb = "give the new template to"
+	Confirm Verb = "wait for a confirmation of"
+
+	// Other is a step of the controller that touches no pod, claim or revision.
 	Other Verb = "other"
 
 	RecordRevision Verb = "record revision"
@@ -39,10 +47,12 @@ const (
 	ForgetRevision Verb = "forget revision"
 )
 
-// Action is what happens to one pod or revision at one moment.
+// Action is what happens to one pod or revision, or to some pods of one unit, at one moment.
 type Action struct {
-	// Order counts the actions of pods from 1, over the whole story; 0 for those of other objects.
+	// Order counts the actions of pods from 1, over the whole story; 0 for those of other objects. Pods is how many of them
+	// an action is about when it is about several, which come from Order on.
 	Order int `json:"order,omitempty"`
+	Pods  int `json:"pods,omitempty"`
 	// Object is the name of the pod or revision. Names of pods that do not exist yet are only foretold.
 	Object string `json:"object"`
 	Verb   Verb   `json:"verb"`
@@ -77,25 +87,45 @@ type Change struct {
 	Pods int    `json:"pods"`
 	// InPlace tells whether living pods can take the change over, as far as the fields go.
 	InPlace bool `json:"inPlace"`
+	// Instead says what in the spec has them recreated nevertheless; empty for nothing.
+	Instead string `json:"instead,omitempty"`
 	// What names the changes that reach living pods, Forces the fields that only new pods can have.
 	What   string   `json:"what,omitempty"`
 	Forces []string `json:"forces,omitempty"`
 }
 
+// Group is a part of a release that goes at once.
+type Group struct {
+	// Title and Contents say which it is, and what it does.
+	Title    string `json:"title"`
+	Contents string `json:"contents"`
+	// Waits: it begins when a person has confirmed the group before.
+	Waits bool `json:"waits,omitempty"`
+	// Done: it was over at the beginning.
+	Done bool `json:"done,omitempty"`
+}
+
 // Story is what would happen.
 type Story struct {
+	// By is who does it, when that is none of Slipway's controllers.
+	By string `json:"by,omitempty"`
 	// FromRevision is the last revision that was rolled out completely, ToRevision that of the template.
 	FromRevision string `json:"fromRevision"`
 	ToRevision   string `json:"toRevision"`
-	// Type is the update strategy.
-	Type kruisev1alpha1.CloneSetUpdateStrategyType `json:"updateStrategy"`
+	// Strategy is the update strategy, in the words of the kind.
+	Strategy string `json:"updateStrategy"`
 	// Replicas, MaxUnavailable, MaxSurge and Partition are the numbers of the spec, in pods.
 	Replicas       int `json:"replicas"`
 	MaxUnavailable int `json:"maxUnavailable"`
 	MaxSurge       int `json:"maxSurge"`
 	Partition      int `json:"partition"`
 
+	// Bound says what in the spec MaxUnavailable comes from; empty for the field of that name.
+	Bound string `json:"bound,omitempty"`
+
 	Changes []Change `json:"changes,omitempty"`
+	// Groups are those of a release that goes in groups.
+	Groups  []Group  `json:"groups,omitempty"`
 	Start   Count    `json:"start"`
 	Moments []Moment `json:"moments"`
 	End     Count    `json:"end"`
