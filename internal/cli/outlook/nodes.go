@@ -16,7 +16,6 @@ import (
 
 // noteFailing remembers images that containers cannot start now. To foretell that they will would be a lie.
 func (s *podset) noteFailing() {
-	s.failing = map[string]string{}
 	for _, c := range s.pods {
 		for i := range c.Spec.Containers {
 			why := waitingOf(c, c.Spec.Containers[i].Name)

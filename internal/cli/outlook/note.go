@@ -5,12 +5,14 @@ package outlook
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/rollouts"
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/internal/story"
 )
 
@@ -20,11 +22,15 @@ func (p *play) note(next *engine.Plan) {
 	if running := s.Running; running != nil && running.Mode != "" && s.RollingState == rolloutv1alpha1.RollingInBatchesState {
 		p.noteBatches(s)
 	}
+	p.close(s)
 	part := p.part(s)
+	if p.inBatch(s) && isPast(s.BatchRollingState) {
+		p.awaitPods(s, s.CurrentBatch)
+	}
 	for _, action := range next.Actions {
 		switch a := action.(type) {
 		case engine.Invoke:
-			p.await(part, rolloutv1alpha1.WaitingForWebhook, fmt.Sprintf("webhook %s (%s)", a.Hook.Name, a.Hook.Type))
+			p.await(part, rolloutv1alpha1.WaitingForWebhook, fmt.Sprintf("for webhook %s (%s)", a.Hook.Name, a.Hook.Type))
 		case engine.Measure:
 			p.await(part, rolloutv1alpha1.WaitingForMetric, metricText(&a.Metric))
 		case engine.Enter, engine.Leave, engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
@@ -35,17 +41,46 @@ func (p *play) note(next *engine.Plan) {
 		batch := s.Running.RolloutBatches[s.CurrentBatch]
 		p.await(part, s.WaitingFor, fmt.Sprintf("%s between two pods", time.Duration(*batch.InstanceInterval)*time.Second))
 	case rolloutv1alpha1.WaitingAtPartition:
-		p.await(part, s.WaitingFor, fmt.Sprintf("a person: batchPartition is %d", *p.trait.Spec.RolloutPlan.BatchPartition))
+		p.await(part, s.WaitingFor, fmt.Sprintf("for a person: batchPartition is %d", *p.trait.Spec.RolloutPlan.BatchPartition))
 	case rolloutv1alpha1.WaitingForUnpause:
-		p.await(part, s.WaitingFor, "a person: the rollout is paused")
-	case rolloutv1alpha1.WaitingForPerson, rolloutv1alpha1.WaitingForWorkload:
-		p.await(part, s.WaitingFor, s.Message)
-	case rolloutv1alpha1.WaitingForPods:
-		if p.inBatch(s) && next.Status.BatchRollingState == rolloutv1alpha1.BatchVerifyingState {
-			p.await(part, s.WaitingFor, podsText(s))
-		}
-	case rolloutv1alpha1.WaitingForWebhook, rolloutv1alpha1.WaitingForMetric:
+		p.await(part, s.WaitingFor, "for a person: the rollout is paused")
+	case rolloutv1alpha1.WaitingForPerson:
+		p.await(part, s.WaitingFor, strings.TrimPrefix(s.Message, "waits "))
+	case rolloutv1alpha1.WaitingForPods, rolloutv1alpha1.WaitingForWebhook, rolloutv1alpha1.WaitingForMetric, rolloutv1alpha1.WaitingForWorkload:
 	}
+}
+
+// isPast tells whether the size of a batch is set on the workload: then its pods are waited for, or were.
+func isPast(s rolloutv1alpha1.BatchRollingState) bool {
+	return s == rolloutv1alpha1.BatchVerifyingState || s == rolloutv1alpha1.BatchFinalizingState || s == rolloutv1alpha1.BatchReadyState
+}
+
+// close notes the end of batches that a look has gone past.
+func (p *play) close(s *rolloutv1alpha1.RolloutStatus) {
+	before := &p.trait.Status
+	if !p.inBatch(before) || p.inBatch(s) && s.CurrentBatch == before.CurrentBatch {
+		return
+	}
+	last := before.CurrentBatch + 1
+	if p.inBatch(s) {
+		last = s.CurrentBatch
+	}
+	for i := before.CurrentBatch; i < last; i++ {
+		b := &p.story.Batches[i]
+		b.Done, b.Available = int(s.UpgradedReplicas), int(s.UpgradedReadyReplicas)
+		if s.RollingState == rolloutv1alpha1.RollingInBatchesState || s.RollingState == rolloutv1alpha1.FinalisingState || s.RollingState == rolloutv1alpha1.RolloutSucceedState {
+			p.awaitPods(s, i)
+		}
+	}
+}
+
+// awaitPods notes what the pods of a batch are waited for to become, before anything else that was waited for since they changed.
+func (p *play) awaitPods(s *rolloutv1alpha1.RolloutStatus, batch int32) {
+	b := &p.story.Batches[batch]
+	if b.Begun && len(b.Moments) == 0 {
+		return // they were waited for before
+	}
+	p.await(&b.Part, rolloutv1alpha1.WaitingForPods, podsText(s, batch))
 }
 
 // inBatch tells whether a batch is on its way.
@@ -58,7 +93,7 @@ func (p *play) part(s *rolloutv1alpha1.RolloutStatus) *Part {
 	switch {
 	case p.inBatch(s):
 		return &p.story.Batches[s.CurrentBatch].Part
-	case len(p.story.Batches) > 0:
+	case len(p.story.Batches) > 0, p.holds && s.RollingState != rolloutv1alpha1.InitializingState:
 		return &p.story.After
 	}
 	return &p.story.Before
@@ -102,7 +137,6 @@ func (p *play) noteBatches(s *rolloutv1alpha1.RolloutStatus) {
 	if batch.Done == 0 && len(batch.Moments) == 0 && !batch.Begun {
 		batch.Held = p.person
 	}
-	batch.Done, batch.Available = int(s.UpgradedReplicas), int(s.UpgradedReadyReplicas)
 	if batch.Least < 0 {
 		batch.Least = p.count().Available
 	}
@@ -117,25 +151,28 @@ func total(s *rolloutv1alpha1.RolloutStatus) int {
 }
 
 // podsText says what the pods of a batch are waited for to become.
-func podsText(s *rolloutv1alpha1.RolloutStatus) string {
+func podsText(s *rolloutv1alpha1.RolloutStatus, batch int32) string {
 	all := total(s)
-	goal := engine.Goals(s.Running.RolloutBatches, all)[s.CurrentBatch]
-	enough := max(goal-engine.Tolerated(s.Running.RolloutBatches[s.CurrentBatch], all), 0)
+	goal := engine.Goals(s.Running.RolloutBatches, all)[batch]
+	enough := max(goal-engine.Tolerated(s.Running.RolloutBatches[batch], all), 0)
 	switch s.Running.Mode {
 	case rolloutv1alpha1.ScaleMode:
 		if s.RolloutTargetSize < s.RolloutOriginalSize {
-			return fmt.Sprintf("pods to go, until %d are left", int(s.RolloutOriginalSize)-goal)
+			return fmt.Sprintf("until %s left", step.Counted(int(s.RolloutOriginalSize)-goal, "pod is", "pods are"))
 		}
-		return fmt.Sprintf("pods, until %d are ready", int(s.RolloutOriginalSize)+enough)
+		return fmt.Sprintf("until %s ready", step.Counted(int(s.RolloutOriginalSize)+enough, "pod is", "pods are"))
 	case rolloutv1alpha1.TwoObjectsMode:
-		return fmt.Sprintf("pods, until %d of the target are available, and the source has %d", enough, all-goal)
+		return fmt.Sprintf("until %s available on the target, and the source has %d", step.Counted(enough, "pod is", "pods are"), all-goal)
 	case rolloutv1alpha1.InPlaceMode:
 	}
-	return fmt.Sprintf("pods, until %d are updated, and %d of them available", goal, enough)
+	if enough < goal {
+		return fmt.Sprintf("until %s updated, and %d of them available", step.Counted(goal, "pod is", "pods are"), enough)
+	}
+	return fmt.Sprintf("until %s updated and available", step.Counted(goal, "pod is", "pods are"))
 }
 
 func metricText(m *rolloutv1alpha1.CanaryMetric) string {
-	text := "metric " + m.Name
+	text := "for metric " + m.Name
 	if within, err := measure.RangeOf(m.MetricsRange); err == nil {
 		text += ": " + within.String()
 	}

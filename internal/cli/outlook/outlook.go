@@ -131,3 +131,17 @@ func (p *Part) Pods() []string {
 	}
 	return names
 }
+
+// updates tells whether pods get another revision in a part.
+func (p *Part) updates() bool {
+	for _, m := range p.Moments {
+		for _, a := range m.Actions {
+			switch a.Verb {
+			case story.InPlace, story.Recreate, story.Update, story.Drain, story.Prepare:
+				return true
+			default:
+			}
+		}
+	}
+	return false
+}

@@ -41,6 +41,18 @@ const passes = 2000
 
 // Of foretells what becomes of a rollout from the given time on. It always ends.
 func Of(ctx context.Context, in Input, now time.Time) (*Outlook, error) {
+	p, err := newPlay(in, now)
+	if err != nil {
+		return nil, err
+	}
+	p.begin()
+	if err := p.tell(ctx); err != nil {
+		return nil, err
+	}
+	return &p.story, nil
+}
+
+func newPlay(in Input, now time.Time) (*play, error) {
 	registry, err := adapter.NewRegistry()
 	if err != nil {
 		return nil, fmt.Errorf("preparing the kinds of workloads: %w", err)
@@ -50,14 +62,10 @@ func Of(ctx context.Context, in Input, now time.Time) (*Outlook, error) {
 	}
 	p := &play{
 		Input: in, store: &store{live: in.Live, wanted: in.Wanted, workloads: map[place]*workload{}}, trait: in.Rollout.DeepCopy(), now: now,
-		calls: map[string]engine.Call{}, samples: map[string]engine.Sample{},
+		calls: map[string]engine.Call{}, samples: map[string]engine.Sample{}, failing: map[string]string{},
 	}
 	p.adapters = adapter.Adapters{Live: p.store, Mapper: in.Mapper, Registry: registry}
-	p.begin()
-	if err := p.tell(ctx); err != nil {
-		return nil, err
-	}
-	return &p.story, nil
+	return p, nil
 }
 
 // play is an outlook while it is told.
@@ -86,6 +94,8 @@ type play struct {
 	first int
 	// counted: the pods were counted at the beginning.
 	counted bool
+	// failing are images that do not start now, each with the reason.
+	failing map[string]string
 	// holds: a workload was held, now or before.
 	holds bool
 }
@@ -124,7 +134,7 @@ func (p *play) tell(ctx context.Context) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		before := engine.StateOf(&p.trait.Status)
+		before, told := engine.StateOf(&p.trait.Status), p.order
 		next := engine.Next(p.world, p.now)
 		if next.Status.Running != nil {
 			limit = passes + 50*len(next.Status.Running.RolloutBatches) + 5*int(next.Status.Running.Total)
@@ -143,7 +153,7 @@ func (p *play) tell(ctx context.Context) error {
 		}
 		state := engine.StateOf(&next.Status)
 		changed := acted || moved || state != before
-		p.story.acts = p.story.acts || changed && !p.person
+		p.story.acts = p.story.acts || !p.person && (acted || state != before || p.order > told)
 		switch wait := p.wait(&next); {
 		case changed || next.LookAgain == time.Millisecond:
 		case state.Rolling.IsFinal():
@@ -260,6 +270,10 @@ func (p *play) end(ctx context.Context, how Ending) error {
 	}
 	if how == Succeeds {
 		o.Left = nil
+	}
+	if o.Before.updates() {
+		o.Warn(fmt.Sprintf("nothing holds the pods of %s: they go to its newest template before the rollout takes them; pause it first, or give it a full partition",
+			rollouts.Ref(p.trait.Spec.TargetRef)))
 	}
 	if p.counted {
 		if err := p.recount(ctx); err != nil {

@@ -43,8 +43,6 @@ type podset struct {
 	pods            []*corev1.Pod
 	update, current revision.Revision
 	moments         []story.Moment
-	// failing are images that do not start now, each with the reason.
-	failing map[string]string
 }
 
 // follow has it become what is asked for.

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/saved"
 	"slipway.dev/slipway/internal/revision"
@@ -96,6 +97,7 @@ func (s *scene) pod(o *unstructured.Unstructured, i int, revisionName string) *c
 		name = fmt.Sprintf("%s-p%d", o.GetName(), i)
 	}
 	p := builders.Pod(name).Label("app", o.GetName()).Label(kruisev1alpha1.LabelRevision, revisionName).Label(kruisev1alpha1.LabelInstanceID, fmt.Sprintf("p%d", i)).
+		Label(kruisev1alpha1.LabelPodTemplateHash, revision.HashOf(revisionName)).Label(kruisev1beta1.LabelPodName, name).Label(kruisev1beta1.LabelPodIndex, fmt.Sprint(i)).
 		Lifecycle(kruisev1alpha1.LifecycleNormal).Node(fmt.Sprintf("node-%d", i)).
 		Condition(kruisev1alpha1.ConditionInPlaceUpdateReady, corev1.ConditionTrue, "", builders.Epoch()).Build()
 	p.Namespace = o.GetNamespace()

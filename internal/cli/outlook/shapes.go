@@ -27,7 +27,7 @@ func followStatefulSetOfApps(p *play, w *workload) ([]story.Moment, error) {
 		start = int(set.Spec.Ordinals.Start)
 	}
 	s := &podset{
-		template: &set.Spec.Template, size: int(*set.Spec.Replicas), fields: counts.fields,
+		template: &set.Spec.Template, size: int(*set.Spec.Replicas), names: []string{}, fields: counts.fields,
 		asked: &member.Set{Policy: member.Recreate, MinReadySeconds: set.Spec.MinReadySeconds},
 	}
 	for n := range s.size {

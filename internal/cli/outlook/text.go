@@ -85,7 +85,7 @@ func (t *text) body() {
 	t.part("before the batches", &t.Before)
 	for i := range t.Batches {
 		b := &t.Batches[i]
-		title := fmt.Sprintf("batch %d of %d: %s (%s), then %d of %d are done", b.Number, len(t.Batches), t.pods(b.Pods), b.Size, b.Goal, t.Total)
+		title := fmt.Sprintf("batch %d of %d: %s, goal %d of %d", b.Number, len(t.Batches), b.size(), b.Goal, t.Total)
 		switch {
 		case b.Past:
 			t.say("")
@@ -95,7 +95,7 @@ func (t *text) body() {
 			title += "; it has begun"
 		case b.Held:
 			title += "; once a person lets it begin"
-		case !t.reached(i):
+		case b.Least < 0:
 			t.say("")
 			t.say("%s; it is not reached", title)
 			continue
@@ -104,18 +104,20 @@ func (t *text) body() {
 		t.say("%s", title)
 		t.happens(&b.Part)
 	}
-	t.part("after the batches", &t.After)
+	if len(t.Batches) > 0 {
+		t.part("after the batches", &t.After)
+	} else {
+		t.part("as it ends", &t.After)
+	}
 }
 
-// reached tells whether the story comes to a batch.
-func (t *text) reached(i int) bool {
-	b := &t.Batches[i]
-	return b.Least >= 0
-}
-
-// pods is a number of pods: in a scale those that come or go.
-func (t *text) pods(n int) string {
-	return step.Counted(n, "pod", "pods")
+// size is how many pods a batch takes, with what the plan says where that is something else.
+func (b *Batch) size() string {
+	pods := step.Counted(b.Pods, "pod", "pods")
+	if b.Size == fmt.Sprint(b.Pods) {
+		return pods
+	}
+	return fmt.Sprintf("%s (%s)", pods, b.Size)
 }
 
 func (t *text) part(title string, p *Part) {
@@ -141,7 +143,7 @@ func (t *text) happens(p *Part) {
 	}
 }
 
-func (t *text) wait(w Wait) { t.say("  "+layout, "waits for", w.What) }
+func (t *text) wait(w Wait) { t.say("  "+layout, "waits", w.What) }
 
 func (t *text) moment(m story.Moment) {
 	counts := fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
@@ -200,16 +202,16 @@ func (t *text) foot() {
 		t.say("nothing is done: %s", t.Message)
 		return
 	}
-	if t.Mode != "" {
+	if t.moves() {
 		t.say("at least %d pods are available at every moment (%d at the beginning, %d in the end)", t.Least, t.Start.Available, t.End.Available)
 	}
 	switch t.Ending {
 	case Succeeds:
-		t.say("it succeeds: %s", t.Message)
+		t.say("it %s: %s", t.tense("succeeds", "has succeeded"), t.Message)
 	case Fails:
-		t.say("it fails: %s", t.Message)
+		t.say("it %s: %s", t.tense("fails", "has failed"), t.Message)
 	case Waits:
-		t.say("it waits: %s", t.Message)
+		t.say("it waits %s", strings.TrimPrefix(t.Message, "waits "))
 	case Gone:
 		t.say("%s", t.Message)
 	case Refused:
@@ -222,9 +224,26 @@ func (t *text) foot() {
 	}
 }
 
+// tense is for what is still to come, or for what was over at the beginning.
+func (t *text) tense(comes, was string) string {
+	if t.acts || t.New || t.Changed || t.moves() {
+		return comes
+	}
+	return was
+}
+
+// moves tells whether anything happens to pods.
+func (t *text) moves() bool {
+	n := len(t.Before.Moments) + len(t.After.Moments)
+	for i := range t.Batches {
+		n += len(t.Batches[i].Moments)
+	}
+	return n > 0
+}
+
 // taken is what is taken for granted everywhere, as far as it matters here.
 func (t *text) taken() []string {
-	if t.Mode == "" {
+	if !t.moves() {
 		return nil
 	}
 	items := []string{"nodes are healthy, and start what they are given"}
