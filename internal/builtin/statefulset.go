@@ -4,7 +4,6 @@ package builtin
 
 import (
 	"cmp"
-
 	"slices"
 	"time"
 

@@ -53,6 +53,7 @@ func (p *play) tell(limit int) Story {
 		if p.settle() || len(next.Steps) > 0 {
 			p.count()
 			p.scene.Now = p.scene.Now.Add(pace)
+			p.count() // a pod may be available by then
 			continue
 		}
 		if next.LookAgain == 0 {

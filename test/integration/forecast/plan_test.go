@@ -70,10 +70,17 @@ func kubeconfig(t *testing.T, from *rest.Config) string {
 
 func kubectl(t *testing.T, config string, args ...string) {
 	t.Helper()
+	output(t, config, args...)
+}
+
+func output(t *testing.T, config string, args ...string) string {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(cluster.Binaries, "kubectl"), append([]string{"--kubeconfig", config}, args...)...)
-	if out, err := command.CombinedOutput(); err != nil {
+	out, err := command.CombinedOutput()
+	if err != nil {
 		t.Fatalf("kubectl %v: %v\n%s", args, err, out)
 	}
+	return string(out)
 }
 
 // plan returns the fields that change, and the error.
