@@ -52,6 +52,8 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 		Long: "Show what applying a manifest would do to a CloneSet: which pods are updated in place, recreated, created or\n" +
 			"deleted, in which order and why, and how many pods are available at each moment. The controller's own\n" +
 			"planner decides, over a copy of the live objects. Nothing is written.\n\n" +
+			"Of a RolloutTrait it shows each batch: its goal, its pods, and what it waits for. Workloads in the same files are taken as\n" +
+			"they will be then.\n\n" +
 			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
 		Example: fmt.Sprintf(strings.Trim(`
   # What would this manifest do?
