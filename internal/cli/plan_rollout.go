@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,11 +57,14 @@ func foretellRollout(ctx context.Context, p *planRelease, m forecast.Manifest) (
 	if in.Mapper, err = p.kindsFor(ctx, &in.Rollout.Spec); err != nil {
 		return nil, explain(err)
 	}
-	off, warning, err := p.resizeOff()
-	if err != nil {
-		return nil, explain(err)
+	in.Wanted = beside.wanted
+	var ofResize []string
+	target := schema.FromAPIVersionAndKind(in.Rollout.Spec.TargetRef.APIVersion, in.Rollout.Spec.TargetRef.Kind)
+	if slices.ContainsFunc(forecast.Kinds(), func(k forecast.Kind) bool { return k.GVK == target && k.UsesResize }) {
+		if in.ResizeOff, ofResize, err = p.resizeOff(); err != nil {
+			return nil, explain(err)
+		}
 	}
-	in.ResizeOff, in.Wanted = off, beside.wanted
 	now := p.env.Clock.Now()
 	if p.offline {
 		now = savedAt(&in.Rollout.Status, now)
@@ -70,7 +74,7 @@ func foretellRollout(ctx context.Context, p *planRelease, m forecast.Manifest) (
 		return nil, explain(err)
 	}
 	o.File = m.File
-	o.Warn(append(append(warnings, warning...), beside.warnings...)...)
+	o.Warn(slices.Concat(warnings, ofResize, beside.warnings)...)
 	return o, nil
 }
 

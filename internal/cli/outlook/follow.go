@@ -52,6 +52,9 @@ func (p *play) follow(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("foretelling what %s %s does: %w", seen.Kind.ID().Kind, w.object.GetName(), err)
 		}
 		w.followed, moved = w.version, true
+		if len(moments) > 0 && w.tally == nil {
+			w.version++ // there may be more: a long story is cut
+		}
 		p.happen(moments, p.beside(side))
 		if err := p.observe(ctx, side, p.ref(side)); err != nil {
 			return false, err

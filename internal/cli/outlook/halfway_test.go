@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -82,12 +83,18 @@ func TestHalfway(t *testing.T) {
 		}, true},
 		"halfway-advanced-statefulset": {[2]string{kruise2, "StatefulSet"}, func(r *rolloutv1alpha1.RolloutTrait) { r.Spec.RolloutPlan.BatchPartition = nil }, true},
 		"halfway-another-target":       {[2]string{cafe, "InPlaceSet"}, func(r *rolloutv1alpha1.RolloutTrait) { r.Spec.TargetRef.Name = "other" }, true},
+		"halfway-newer-template":       {[2]string{kruise, "CloneSet"}, func(r *rolloutv1alpha1.RolloutTrait) { r.Spec.RolloutPlan.BatchPartition = nil }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
 			later, before := halfway(s, stopping(rollout(s.held(test.kind[0], test.kind[1]), 2, "50%", nil)))
 			r := before.DeepCopy()
 			test.change(r)
+			if name == "halfway-newer-template" {
+				w := later.objects[0].(*unstructured.Unstructured)
+				put(t, w, fields{"spec.template": template("web", "v3")})
+				w.SetGeneration(w.GetGeneration() + 1)
+			}
 			o := later.foresee(r, before)
 			golden(t, name, o.Lines(false))
 			if got := o.ChangesAnything(); got != test.acts {

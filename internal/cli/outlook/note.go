@@ -19,6 +19,7 @@ import (
 // note writes down what a look of the engine comes to.
 func (p *play) note(next *engine.Plan) {
 	s := &next.Status
+	p.anew(s)
 	if running := s.Running; running != nil && running.Mode != "" && s.RollingState == rolloutv1alpha1.RollingInBatchesState {
 		p.noteBatches(s)
 	}
@@ -48,6 +49,23 @@ func (p *play) note(next *engine.Plan) {
 		p.await(part, s.WaitingFor, strings.TrimPrefix(s.Message, "waits "))
 	case rolloutv1alpha1.WaitingForPods, rolloutv1alpha1.WaitingForWebhook, rolloutv1alpha1.WaitingForMetric, rolloutv1alpha1.WaitingForWorkload:
 	}
+}
+
+// anew begins the story of another run: what the one before came to happens before its batches.
+func (p *play) anew(s *rolloutv1alpha1.RolloutStatus) {
+	o := &p.story
+	if s.Run == p.run {
+		return
+	}
+	if p.run > 0 {
+		for _, w := range o.After.Waits {
+			w.After += len(o.Before.Moments)
+			o.Before.Waits = append(o.Before.Waits, w)
+		}
+		o.Before.Moments, o.After, o.Batches = append(o.Before.Moments, o.After.Moments...), Part{}, []Batch{}
+		p.first, p.holds = -1, false
+	}
+	p.run = s.Run
 }
 
 // isPast tells whether the size of a batch is set on the workload: then its pods are waited for, or were.
@@ -131,6 +149,11 @@ func (p *play) noteBatches(s *rolloutv1alpha1.RolloutStatus) {
 		batch.Size = "rest"
 		if b.Replicas != nil {
 			batch.Size = b.Replicas.String()
+		}
+	}
+	for i := range o.Batches[:s.CurrentBatch] {
+		if b := &o.Batches[i]; b.Least < 0 { // a look went past it: its pods were done already
+			b.Past = true
 		}
 	}
 	batch := &o.Batches[s.CurrentBatch]

@@ -90,6 +90,8 @@ type play struct {
 	order  int
 	// person: nothing goes on from here unless a person lets it.
 	person bool
+	// run is the run that is told of.
+	run int64
 	// first is the batch that was under way at the beginning; -1 for none.
 	first int
 	// counted: the pods were counted at the beginning.
@@ -109,7 +111,7 @@ func (p *play) begin() {
 	if r.UID == "" {
 		r.UID = plannedUID(rolloutv1alpha1.GroupVersion.WithKind(o.Kind), r.Name)
 	}
-	p.first = -1
+	p.first, p.run = -1, r.Status.Run
 	if p.Before == nil {
 		r.Generation = 1
 		return
