@@ -153,7 +153,7 @@ func (p *play) noteBatches(s *rolloutv1alpha1.RolloutStatus) {
 	}
 	for i := range o.Batches[:s.CurrentBatch] {
 		if b := &o.Batches[i]; b.Least < 0 { // a look went past it: its pods were done already
-			b.Past = true
+			b.Past, b.Done = true, b.Goal
 		}
 	}
 	batch := &o.Batches[s.CurrentBatch]

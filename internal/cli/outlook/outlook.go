@@ -90,7 +90,7 @@ type Batch struct {
 	// Done is how many pods are done when it ends, over all batches, and Available how many of them are available.
 	Done      int `json:"done"`
 	Available int `json:"available"`
-	// Least is the fewest pods that are available in it, of all workloads.
+	// Least is the fewest pods that are available in it, of all workloads; -1 for one that the story does not come to.
 	Least int `json:"leastAvailable"`
 
 	Part `json:",inline"`
