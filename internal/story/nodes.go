@@ -66,14 +66,16 @@ func (p *play) settle() bool {
 		return gone
 	})
 	for i, before := range p.scene.Pods {
-		if !p.touched[before.UID] || pod.IsFinished(before) {
+		if !p.touched[before.UID] {
 			continue
 		}
 		after := before.DeepCopy()
-		if after.Spec.NodeName == "" {
-			after.Spec.NodeName = p.place(after)
+		if !pod.IsFinished(after) { // nothing runs in it any more, but its hooks still hold it
+			if after.Spec.NodeName == "" {
+				after.Spec.NodeName = p.place(after)
+			}
+			p.run(after)
 		}
-		p.run(after)
 		letGo(after, p.set.Hooks)
 		if !equality.Semantic.DeepEqual(before, after) {
 			after.ResourceVersion = p.version()

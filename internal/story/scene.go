@@ -26,6 +26,8 @@ type Objects struct {
 	NodeLabels map[string]map[string]string
 	// ResizeOff: the server cannot change the resources of living pods.
 	ResizeOff bool
+	// Nodes are where new pods may go; see Tell.
+	Nodes []string
 }
 
 // Scene is what there is at one time: the pods of a set, its revisions, and claims.

@@ -28,7 +28,7 @@ func cloneSets() Kind {
 		UsesNodes:  on(func(s *kruisev1alpha1.CloneSet) bool { return spreads(&s.Spec.Template) }),
 		UsesResize: true,
 		Tell: func(wanted client.Object, live Live, now time.Time) (story.Story, error) {
-			return cloneset.Of(cloneset.World(wanted.(*kruisev1alpha1.CloneSet), live.Objects), now, cloneset.Options{}), nil
+			return cloneset.Of(wanted.(*kruisev1alpha1.CloneSet), live.Objects, now), nil
 		},
 	}
 }

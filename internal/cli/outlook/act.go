@@ -36,7 +36,7 @@ func (p *play) act(ctx context.Context, next *engine.Plan) (bool, error) {
 			p.samples[a.Key] = engine.Sample{Sample: goodSample(&a.Metric), At: p.now}
 		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
 			side := engine.SideOf(a)
-			steps, err := adapter.Steps(p.seen[side], adapter.HolderOf(p.trait), a)
+			steps, err := adapter.Steps(p.seen[side], p.holder(), a)
 			if err != nil {
 				return false, err //nolint:wrapcheck // it says what cannot be done
 			}

@@ -26,7 +26,7 @@ import (
 
 func followCloneSet(p *play, w *workload) ([]story.Moment, error) {
 	return byPlanner(p, w, func(set *kruisev1alpha1.CloneSet, o story.Objects) (story.Story, story.Scene, int32) {
-		told, end := cloneset.Play(cloneset.World(set, o), p.now, cloneset.Options{})
+		told, end := cloneset.Play(set, o, p.now)
 		return told, end, set.Spec.MinReadySeconds
 	})
 }

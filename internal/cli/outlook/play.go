@@ -198,7 +198,7 @@ func (p *play) look(ctx context.Context) error {
 }
 
 func (p *play) observe(ctx context.Context, side engine.Side, ref rolloutv1alpha1.WorkloadReference) error {
-	seen, err := p.adapters.Observe(ctx, p.trait.Namespace, ref, adapter.HolderOf(p.trait), adapter.AskOf(p.trait), p.now)
+	seen, err := p.adapters.Observe(ctx, p.trait.Namespace, ref, p.holder(), adapter.AskOf(&p.world.Rollout), p.now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
@@ -207,6 +207,11 @@ func (p *play) observe(ctx context.Context, side engine.Side, ref rolloutv1alpha
 	}
 	p.seen[side] = seen
 	return nil
+}
+
+// holder is the rollout as the one that holds workloads.
+func (p *play) holder() adapter.Holder {
+	return adapter.Holder{Kind: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), Name: p.trait.Name, UID: p.trait.UID}
 }
 
 func (p *play) at(ref rolloutv1alpha1.WorkloadReference) place {

@@ -3,54 +3,59 @@
 package project
 
 import (
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/lifecycle"
+	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/internal/story"
 )
 
-// Options say what the world does not.
-type Options struct {
-	// Nodes are where new pods may go: always to the one with the fewest pods of the set. Without any, each new pod
-	// gets a node of its own.
-	Nodes []string
-	// Passes is how many passes are told at most; 0 is as many as can be told in little time.
-	Passes int
-}
-
-// Of tells what the controller would do in a world from the given time on, until nothing is left to do. It always
-// ends. The world is not changed.
-func Of(world plan.World, now time.Time, o Options) story.Story {
-	told, _ := Play(world, now, o)
+// Of tells what the controller would do with a set among other objects from the given time on, until nothing is left to
+// do. It always ends. Nothing that it is given is changed.
+func Of(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) story.Story {
+	told, _ := Play(set, o, now)
 	return told
 }
 
 // Play is Of, with the scene that the story ends with: another one can go on from there.
-func Play(world plan.World, now time.Time, o Options) (story.Story, story.Scene) {
-	world.Set = world.Set.DeepCopy()
-	spec := &world.Set.Spec
+func Play(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) (story.Story, story.Scene) {
+	told, scene := cast(set, o, now)
+	return story.Play(told, scene, o.Nodes, 0)
+}
+
+// cast is the set as it is told of, and what there is at the beginning.
+func cast(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) (story.Set, story.Scene) {
+	set = set.DeepCopy()
+	spec := &set.Spec
+	world := plan.World{Set: set, Live: revision.FromTemplate(&spec.Template), NodeLabels: o.NodeLabels, ResizeOff: o.ResizeOff}
+	scene := o.SceneOf(set, spec.Selector)
+	scene.Now = now
 	told := story.Set{
-		Next: func(s *story.Scene) story.Pass { return next(world, s) }, Report: func(p story.Pass) { report(world.Set, p) },
+		Next: func(s *story.Scene) story.Pass { return next(world, s) }, Report: func(p story.Pass) { report(set, p) },
 		Trim: func(s step.TrimPodsToDelete) { spec.ScaleStrategy.PodsToDelete = s.Keep },
-		Live: world.Live, MinReadySeconds: spec.MinReadySeconds, ResizeOff: world.ResizeOff,
+		Live: world.Live, MinReadySeconds: spec.MinReadySeconds, ResizeOff: o.ResizeOff,
 		Hooks: lifecycle.HooksOf(spec.Lifecycle), HookOwners: "lifecycle hooks",
 		Strategy: string(spec.UpdateStrategy.Type), PartitionField: "updateStrategy.partition",
 	}
 	if spec.UpdateStrategy.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {
 		told.Instead = "updateStrategy.type is ReCreate"
 	}
-	scene := story.Scene{Now: now, Pods: world.Pods, Revisions: world.Revisions, Orphans: world.Orphans, Claims: world.Claims, Taken: world.Taken}
-	return story.Play(told, scene, o.Nodes, o.Passes)
+	return told, scene
 }
 
 // next plans a pass over a scene.
 func next(world plan.World, s *story.Scene) story.Pass {
-	n := plan.Next(at(world, s), s.Now)
+	world.Pods, world.Revisions, world.Orphans, world.Taken = s.Pods, s.Revisions, s.Orphans, s.Taken
+	world.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(c *corev1.PersistentVolumeClaim) bool { return !pod.IsControlledBy(c, world.Set.UID) })
+	n := plan.Next(world, s.Now)
 	return story.Pass{
 		Steps: n.Steps, LookAgain: n.LookAgain, UpdateRevision: n.UpdateRevision, CurrentRevision: n.CurrentRevision, CollisionCount: n.CollisionCount,
 		Limits: n.Limits, Members: n.Members, Invalid: n.Invalid, Refused: n.Refused, Held: n.Held,

@@ -16,10 +16,10 @@ import (
 	"pgregory.net/rapid"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/plan"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/told"
 )
 
 type fatal interface{ Fatal(...any) }
@@ -31,8 +31,6 @@ type objects struct {
 	set *kruisev1alpha1.CloneSet
 	story.Objects
 }
-
-func (o *objects) world() plan.World { return World(o.set, o.Objects) }
 
 // settled are the objects of a set whose pods are all available at its one revision.
 func settled(t fatal, set *kruisev1alpha1.CloneSet) *objects {
@@ -74,12 +72,12 @@ func TestHooksLetGoAtOnce(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			o := settled(t, set.DeepCopy())
 			test.edit(o.set)
-			told := Of(o.world(), now, Options{})
-			if got := verbs(told); got != test.want {
+			tale := Of(o.set, o.Objects, now)
+			if got := verbs(tale); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			if !slices.Contains(told.Assumed, "lifecycle hooks are taken to let go at once") {
-				t.Errorf("does not say what it assumes: %v", told.Assumed)
+			if !slices.Contains(tale.Assumed, "lifecycle hooks are taken to let go at once") {
+				t.Errorf("does not say what it assumes: %v", tale.Assumed)
 			}
 		})
 	}
@@ -121,11 +119,11 @@ func TestWordsFitWhatTheyTellOf(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			o := settled(t, test.base.Build())
 			test.edit(o)
-			told := Of(o.world(), now, Options{})
-			if got := verbs(told); got != test.verbs {
+			tale := Of(o.set, o.Objects, now)
+			if got := verbs(tale); got != test.verbs {
 				t.Errorf("got %s, want %s", got, test.verbs)
 			}
-			if told := strings.Join(slices.Concat(told.Left, told.Assumed), "; "); !strings.Contains(told, test.told) {
+			if told := strings.Join(slices.Concat(tale.Left, tale.Assumed), "; "); !strings.Contains(told, test.told) {
 				t.Errorf("told %q, want %q in it", told, test.told)
 			}
 		})
@@ -138,9 +136,9 @@ func TestPodsOfOthersAreLeftOut(t *testing.T) {
 	elsewhere := o.Pods[0].DeepCopy()
 	elsewhere.Namespace = "elsewhere"
 	o.Pods = append(o.Pods, stranger, elsewhere)
-	world := o.world()
-	if len(world.Pods) != 1 || !world.Taken[stranger.Name] || world.Taken[elsewhere.Name] {
-		t.Errorf("%d pods, taken %v", len(world.Pods), world.Taken)
+	scene := o.SceneOf(o.set, o.set.Spec.Selector)
+	if len(scene.Pods) != 1 || !scene.Taken[stranger.Name] || scene.Taken[elsewhere.Name] {
+		t.Errorf("%d pods, taken %v", len(scene.Pods), scene.Taken)
 	}
 }
 
@@ -148,9 +146,10 @@ func TestTooLongAStoryIsCutOff(t *testing.T) {
 	set := builders.CloneSet("web").Replicas(30).InPlace().MaxUnavailable("1").Build()
 	o := settled(t, set)
 	set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
-	told := Of(o.world(), now, Options{Passes: 10})
-	if len(told.Left) != 1 || !strings.Contains(told.Left[0], "it is too long") {
-		t.Errorf("left: %v", told.Left)
+	long, scene := cast(o.set, o.Objects, now)
+	tale, _ := story.Play(long, scene, nil, 10)
+	if len(tale.Left) != 1 || !strings.Contains(tale.Left[0], "it is too long") {
+		t.Errorf("left: %v", tale.Left)
 	}
 }
 
@@ -173,24 +172,25 @@ func TestStories(t *testing.T) {
 		} else {
 			set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 		}
-		world := o.world()
-		before := world.Set.DeepCopy()
-		pods := make([]*corev1.Pod, 0, len(world.Pods))
-		for _, p := range world.Pods {
-			pods = append(pods, p.DeepCopy())
+		before, pods, names := o.set.DeepCopy(), make([]*corev1.Pod, 0, len(o.Pods)), []string{}
+		for _, p := range o.Pods {
+			pods, names = append(pods, p.DeepCopy()), append(names, p.Name)
 		}
-		told := Of(world, now, Options{})
-		if diff := cmp.Diff(told, Of(world, now, Options{})); diff != "" {
+		tale := Of(o.set, o.Objects, now)
+		if diff := cmp.Diff(tale, Of(o.set, o.Objects, now)); diff != "" {
 			rt.Fatalf("two stories of one world:\n%s", diff)
 		}
-		if diff := cmp.Diff(before, world.Set) + cmp.Diff(pods, world.Pods); diff != "" {
+		if diff := cmp.Diff(before, o.set) + cmp.Diff(pods, o.Pods); diff != "" {
 			rt.Fatalf("the world was changed:\n%s", diff)
 		}
-		if told.Least < int(replicas)-unavailable {
-			rt.Fatalf("only %d of %d pods available, with %d allowed not to be", told.Least, replicas, unavailable)
+		if err := told.Follow(tale, names); err != nil {
+			rt.Fatalf("the story contradicts itself: %v\n%+v", err, tale.Moments)
 		}
-		if told.End.Total != int(replicas) || told.End.Available != int(replicas) {
-			rt.Fatalf("in the end %+v of %d", told.End, replicas)
+		if tale.Least < int(replicas)-unavailable {
+			rt.Fatalf("only %d of %d pods available, with %d allowed not to be", tale.Least, replicas, unavailable)
+		}
+		if tale.End.Total != int(replicas) || tale.End.Available != int(replicas) {
+			rt.Fatalf("in the end %+v of %d", tale.End, replicas)
 		}
 	})
 }

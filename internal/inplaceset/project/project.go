@@ -39,7 +39,7 @@ func Play(set *cafev1alpha1.InPlaceSet, o story.Objects, now time.Time) (story.S
 	if components, err := traffic.Components(set.Annotations); err == nil { // the planner says what is wrong with them
 		told.Hooks = traffic.Hooks(components)
 	}
-	return story.Play(told, scene, nil, 0)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
 // next plans a pass over a scene.

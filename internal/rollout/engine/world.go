@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -18,6 +20,9 @@ type World struct {
 	Target Workload
 	// Source is the older one; nil when the rollout has none.
 	Source *Workload
+	// Blocked says why the workloads are not brought to where the rollout can begin, or what follows its last batch is not done;
+	// empty when nothing is in the way.
+	Blocked string
 	// Calls are what is known of webhooks that were called, by the key of the call.
 	Calls map[string]Call
 	// Samples are those of metrics that were taken, by the key of the sample.
@@ -35,11 +40,29 @@ type Rollout struct {
 	Deleting, Finalizer bool
 	Target              rolloutv1alpha1.WorkloadReference
 	Source              *rolloutv1alpha1.WorkloadReference
-	Plan                rolloutv1alpha1.RolloutPlan
+	// Revisions are the application revisions that both stand for; nil for a rollout that names workloads. It can be asked for
+	// others before it is known which workloads these stand for.
+	Revisions *Revisions
+	Plan      rolloutv1alpha1.RolloutPlan
 	// RevertOnDelete of the object or of its plan.
 	RevertOnDelete bool
 	Annotations    map[string]string
 	Status         rolloutv1alpha1.RolloutStatus
+}
+
+// Revisions are a component of an application in two revisions of that.
+type Revisions struct {
+	// Source is empty for a change of the size alone.
+	Target, Source, Component string
+}
+
+// RolloutOf is what every object with a plan and a status tells. Which workloads it is about is for its kind to add.
+func RolloutOf(object metav1.Object, plan rolloutv1alpha1.RolloutPlan, status rolloutv1alpha1.RolloutStatus) Rollout {
+	return Rollout{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
+		Deleting: object.GetDeletionTimestamp() != nil, Finalizer: slices.Contains(object.GetFinalizers(), rolloutv1alpha1.FinalizerRollout),
+		Plan: plan, RevertOnDelete: plan.RevertOnDelete, Annotations: object.GetAnnotations(), Status: status,
+	}
 }
 
 // Workload is what is seen of a workload. Numbers are of pods.

@@ -47,7 +47,7 @@ func Play(set *kruisev1beta1.StatefulSet, o story.Objects, now time.Time) (story
 	if grows(set, scene.Claims) {
 		told.Assumed = []string{"storage classes let volumes grow, and they do at once"}
 	}
-	return story.Play(told, scene, nil, 0)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
 // strategy is OnDelete, or how pods are updated.
