@@ -63,7 +63,7 @@ func (r *Reconciler) watch(w *plan.World) error {
 
 // tell says how the deployment stands.
 func (r *Reconciler) tell(app *oamv1beta1.Application, w *plan.World, next plan.Plan, outcomes []apply.Outcome, told *telling) {
-	told.resources(w, next, outcomes)
+	told.resources(w, outcomes)
 	if w.Rollout != nil && w.Someone == "" {
 		told.status.Rollout = w.Rollout.Status.DeepCopy()
 	} else {

@@ -74,7 +74,7 @@ func (t *telling) revised(latest *oamv1beta1.Revision) {
 }
 
 // resources are what was applied and is there: what the latest revision has, and what older ones have left.
-func (t *telling) resources(w *plan.World, next plan.Plan, outcomes []apply.Outcome) {
+func (t *telling) resources(w *plan.World, outcomes []apply.Outcome) {
 	var all []oamv1beta1.AppliedResource
 	add := func(o *unstructured.Unstructured, component string) {
 		r := oamv1beta1.AppliedResource{

@@ -33,7 +33,7 @@ func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, to
 	if err != nil { // something is missing, and whoever puts requests together says it best
 		_, wrong := requests(app, definitions, nil, nil)
 		told.no(oamv1beta1.ConditionParsed, "NotParsed", errors.Join(wrong, err).Error())
-		return nil, nil, nil //nolint:nilerr // it is said
+		return nil, nil, nil
 	}
 	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == hash {
 		latest, err := r.revision(ctx, app, known.Name)
@@ -80,7 +80,7 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 	}
 	steps = append(steps, step.CreateSet{Because: "the application, or a definition of it, has changed", Set: made})
 	outcomes := r.others.Steps(ctx, app.UID, steps)
-	if err := apply.Errors(outcomes); err != nil || apply.Conflicts(outcomes) {
+	if apply.Errors(outcomes) != nil || apply.Conflicts(outcomes) {
 		told.no(oamv1beta1.ConditionRevision, "NotRecorded", fmt.Sprintf("revision %s is not recorded yet", made.Name))
 		return nil, outcomes, nil
 	}

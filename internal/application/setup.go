@@ -22,9 +22,10 @@ import (
 
 // What is deployed needs rights of its own: see package rolling.
 //
-//+kubebuilder:rbac:groups=core.oam.dev,resources=applications,verbs=get;list;watch;patch
+//+kubebuilder:rbac:groups=core.oam.dev,resources=applications,verbs=list;watch;patch
 //+kubebuilder:rbac:groups=core.oam.dev,resources=applications/status,verbs=patch
-//+kubebuilder:rbac:groups=core.oam.dev,resources=componentdefinitions;traitdefinitions,verbs=get;list;watch
+//+kubebuilder:rbac:groups=core.oam.dev,resources=applications/finalizers,verbs=update
+//+kubebuilder:rbac:groups=core.oam.dev,resources=componentdefinitions;traitdefinitions,verbs=list;watch
 //+kubebuilder:rbac:groups=core.oam.dev,resources=applicationrevisions,verbs=get;list;create;delete
 //+kubebuilder:rbac:groups=core.oam.dev,resources=approllouts,verbs=get;list;watch;create;patch;delete
 //+kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;create;delete

@@ -13,7 +13,7 @@ import (
 
 func object() metav1.Object {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	return &metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
 		entry("slipway", metav1.ManagedFieldsOperationApply, `{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{}}},"f:metadata":{"f:labels":{}}}`),

@@ -167,7 +167,9 @@ var _ = Describe("Applications", func() {
 		runs(map[string]int{"v1": 3})
 
 		By("what is wrong is said, and what runs stays")
-		rewrite(app, func(s *oamv1beta1.ApplicationSpec) { s.Components[0].Properties = properties(`{"image":"` + image("v2") + `","color":"red"}`) })
+		rewrite(app, func(s *oamv1beta1.ApplicationSpec) {
+			s.Components[0].Properties = properties(`{"image":"` + image("v2") + `","color":"red"}`)
+		})
 		saysNo(app, oamv1beta1.ConditionParsed, `component "cart"`)
 		Consistently(versions).WithTimeout(2 * time.Second).Should(Equal(map[string]int{"v1": 3}))
 

@@ -261,7 +261,7 @@ var _ = Describe("AppRollouts", func() {
 		Expect(*get(scaler).Spec.MinReplicas).To(BeEquivalentTo(3))
 
 		By("back in the middle of the next")
-		r = s.roll(v2, v3, upToBatch(0))
+		s.roll(v2, v3, upToBatch(0))
 		runs(map[string]int{"v2": 2, "v3": 2})
 		r = s.roll(v3, v2, size(4))
 		ended(r, rolloutv1alpha1.RolloutSucceedState)

@@ -3,7 +3,6 @@
 package delivery
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,10 +60,4 @@ func object(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	return o, nil
-}
-
-// Raw is an object as a revision of an application keeps it.
-func Raw(o map[string]any) (runtime.RawExtension, error) {
-	raw, err := json.Marshal(o)
-	return runtime.RawExtension{Raw: raw}, err
 }

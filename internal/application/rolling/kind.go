@@ -33,9 +33,9 @@ type AppRollouts struct {
 //
 // These are the kinds that the shipped definitions make. Whoever writes a definition of another kind gives the right to it.
 //
-//+kubebuilder:rbac:groups="",resources=services,verbs=get;create;patch;delete
-//+kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;create;patch;delete
-//+kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;create;patch;delete
+//+kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+//+kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
+//+kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
 //+kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;create;patch;delete
 //+kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;create;patch;delete
 //+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=cafedeployments,verbs=get;list;create;patch;delete

@@ -15,7 +15,7 @@ import (
 func applied(manager, fields string) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{{
-			Manager: manager, APIVersion: "v1", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":` + fields + `}`)},
+			Manager: manager, APIVersion: "v1", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":` + fields + `}`),
 		}})
 	}
 }
