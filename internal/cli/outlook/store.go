@@ -27,6 +27,11 @@ import (
 // there is none, and so is the answer. What they do not change is returned as it is.
 type Wanted func(ctx context.Context, id schema.GroupVersionKind, key client.ObjectKey, live *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
+// asTheyAre changes no workload.
+func asTheyAre(_ context.Context, _ schema.GroupVersionKind, _ client.ObjectKey, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return live, nil
+}
+
 // store is a copy of the workloads and of what is theirs, read when it is asked for first. The adapters read it as they read a
 // cluster.
 type store struct {
