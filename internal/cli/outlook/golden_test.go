@@ -188,6 +188,11 @@ func TestWhatIsForeseen(t *testing.T) {
 		"nothing-new": func(s *scene) *rolloutv1alpha1.RolloutTrait {
 			return rollout(s.workload(kruise, "CloneSet", "web", 3, nil), 1, nil)
 		},
+		"many-pods": func(s *scene) *rolloutv1alpha1.RolloutTrait {
+			w := s.workload("apps/v1", "StatefulSet", "web", 12, nil)
+			s.newer(w, fields{"spec.updateStrategy.rollingUpdate.partition": int64(12)})
+			return rollout(w, 2, nil)
+		},
 		"refused-batches": func(s *scene) *rolloutv1alpha1.RolloutTrait { return rollout(s.held(kruise, "CloneSet"), 4, 4) },
 		"refused-size": func(s *scene) *rolloutv1alpha1.RolloutTrait {
 			return plan(rollout(s.held(kruise, "CloneSet"), 1, nil), size(8))

@@ -129,24 +129,62 @@ func (t *text) part(title string, p *Part) {
 	t.happens(p)
 }
 
-// happens lists what is waited for and what happens, in their order.
+// happens lists what is waited for and what happens, in their order. Long runs of the same are told in one line.
 func (t *text) happens(p *Part) {
 	rest := p.Waits
-	for i := range p.Moments {
+	for i := 0; i < len(p.Moments); {
 		for ; len(rest) > 0 && rest[0].After <= i; rest = rest[1:] {
 			t.wait(rest[0])
 		}
+		end := len(p.Moments)
+		if len(rest) > 0 {
+			end = min(end, rest[0].After)
+		}
 		t.moment(p.Moments[i])
+		run := p.Moments[i:alike(p.Moments, i, end)]
+		if i += len(run); t.all || len(run) <= foldedFrom {
+			for _, m := range run[1:] {
+				t.moment(m)
+			}
+			continue
+		}
+		last := run[len(run)-1]
+		t.say("  "+layout, available(last), fmt.Sprintf("the same %d times more: %s to %s", len(run)-1,
+			run[1].Actions[0].Object, last.Actions[len(last.Actions)-1].Object))
 	}
 	for _, w := range rest {
 		t.wait(w)
 	}
 }
 
+// foldedFrom is how many of the same are told one by one.
+const foldedFrom = 3
+
+// alike is where the moments end that do the same as the one at from, to as many pods.
+func alike(all []story.Moment, from, end int) int {
+	n := from + 1
+	for n < end && signature(all[n]) == signature(all[from]) {
+		n++
+	}
+	return n
+}
+
+func signature(m story.Moment) string {
+	parts := []string{fmt.Sprint(m.Waited, m.During, m.After)}
+	for _, a := range m.Actions {
+		parts = append(parts, string(a.Verb), a.From, a.To, a.Why)
+	}
+	return strings.Join(parts, "\x00")
+}
+
+func available(m story.Moment) string {
+	return fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
+}
+
 func (t *text) wait(w Wait) { t.say("  "+layout, "waits", w.What) }
 
 func (t *text) moment(m story.Moment) {
-	counts := fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
+	counts := available(m)
 	if m.Waited > 0 {
 		t.say("  "+layout, "", m.Waited.Round(time.Second).String()+" pass")
 	}
