@@ -181,11 +181,13 @@ func (b *beside) find(ctx context.Context, id schema.GroupVersionKind, key clien
 // kindsFor tells how the kinds of a rollout's workloads are called. Those that are not known here are looked up among the
 // CustomResourceDefinitions.
 func (p *planRelease) kindsFor(ctx context.Context, spec *rolloutv1alpha1.RolloutTraitSpec) (meta.RESTMapper, error) {
-	mapper, ours := meta.NewDefaultRESTMapper(nil), true
+	mapper := meta.NewDefaultRESTMapper(nil)
 	if !p.offline {
-		if mapper, ours = p.client.RESTMapper().(*meta.DefaultRESTMapper); !ours {
+		own, ours := p.client.RESTMapper().(*meta.DefaultRESTMapper)
+		if !ours { // it finds out by itself
 			return p.client.RESTMapper(), nil
 		}
+		mapper = own
 	}
 	if _, known := knownWorkload(spec.TargetRef); known {
 		return mapper, nil

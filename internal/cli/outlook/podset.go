@@ -89,6 +89,7 @@ func (s *podset) record() error {
 			again := own[at].Object.DeepCopy()
 			again.Revision = written.Number
 			own[at] = revision.Decode(again)
+		default: // the books have no others: it was given no orphans
 		}
 	}
 	revision.Sort(own)
