@@ -28,7 +28,8 @@ func newApp(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 		Args:    noSuchCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newRender(env, flags))
+	cmd.AddCommand(newAppCreate(env, flags), newGetSets(env, flags, appGet(), "app"), newAppHistory(env, flags), newAppDiff(env, flags),
+		newAppUndo(env, flags), newRender(env, flags))
 	return cmd
 }
 

@@ -64,11 +64,29 @@ func NewRequest(component oamv1beta1.ApplicationComponent, definitions Definitio
 
 // NewHealthRequest puts together what the health of a component is judged by. Output is its live workload, outputs its other objects.
 func NewHealthRequest(component oamv1beta1.ApplicationComponent, definition oamv1beta1.ComponentDefinition, context Context, output map[string]any, outputs map[string]map[string]any) HealthRequest {
-	request := HealthRequest{Component: component.Name, Type: component.Type, Properties: raw(component.Properties), Context: context, Output: output, Outputs: outputs}
+	request := HealthRequest{Component: component.Name, Type: component.Type, Properties: raw(component.Properties), Context: context, Output: withoutFields(output)}
+	for name, object := range outputs {
+		if request.Outputs == nil {
+			request.Outputs = map[string]map[string]any{}
+		}
+		request.Outputs[name] = withoutFields(object)
+	}
 	if status := definition.Spec.Status; status != nil {
 		request.HealthPolicy, request.CustomStatus = status.HealthPolicy, status.CustomStatus
 	}
 	return request
+}
+
+// withoutFields leaves out who owns which field: no policy reads it, and it is often the larger part of an object.
+func withoutFields(object map[string]any) map[string]any {
+	metadata, has := object["metadata"].(map[string]any)
+	if !has || metadata["managedFields"] == nil {
+		return object
+	}
+	object, metadata = maps.Clone(object), maps.Clone(metadata)
+	delete(metadata, "managedFields")
+	object["metadata"] = metadata
+	return object
 }
 
 func raw(properties *runtime.RawExtension) []byte {

@@ -15,7 +15,7 @@ const (
 	// MaxResult is how many bytes all objects of a component may have together, as JSON.
 	MaxResult = 512 << 10
 	// MaxLive is how many bytes of live objects a health policy may be shown, as JSON.
-	MaxLive = 2 << 20
+	MaxLive = 512 << 10
 	// MaxTraits is how many traits a component may have.
 	MaxTraits = 50
 	// MaxObjects is how many objects a component may have besides its workload.

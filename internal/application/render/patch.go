@@ -33,7 +33,8 @@ const (
 	strategyReplace = "replace"
 )
 
-// tags are what the comments above the fields of a patch ask for. They hold for what is inside, a key for the next list.
+// tags are what the comments above the fields of a patch ask for. A comment counts for the last field of its line. Tags hold for what
+// is inside, a key for the next list.
 type tags struct{ key, strategy string }
 
 var tagForm = regexp.MustCompile(`^\s*//\s*\+(patchKey|patchStrategy)=(\S+)\s*$`)
@@ -173,9 +174,25 @@ func (o overlay) items(path []string, base []any, patch cue.Value, g tags) (any,
 	}
 	every := patch.LookupPath(cue.MakePath(cue.AnyIndex))
 	open := every.Exists() // [...] or [...{…}]: what the patch does not name may be there
+	var merged []any
+	var problem *Problem
 	if key == "" {
-		return o.byPlace(path, base, entries, open, g)
+		merged, problem = o.byPlace(path, base, entries, open, g)
+	} else {
+		merged, problem = o.byKey(path, base, entries, key, g)
 	}
+	if problem != nil || !open || every.IncompleteKind() == cue.TopKind || g.strategy == strategyRetainKeys && key == "" {
+		return merged, problem
+	}
+	for i := range base { // [...{…}] asks something of every entry
+		if merged[i], problem = o.value(step(path, strconv.Itoa(i)), merged[i], every, g); problem != nil {
+			return nil, problem
+		}
+	}
+	return merged, nil
+}
+
+func (o overlay) byKey(path []string, base []any, entries []cue.Value, key string, g tags) ([]any, *Problem) {
 	merged := slices.Clone(base)
 	for i, entry := range entries {
 		at := step(path, strconv.Itoa(i))
@@ -197,19 +214,10 @@ func (o overlay) items(path []string, base []any, patch cue.Value, g tags) (any,
 			return nil, problem
 		}
 	}
-	if open && every.IncompleteKind() != cue.TopKind {
-		for i := range base {
-			value, problem := o.value(step(path, strconv.Itoa(i)), merged[i], every, g)
-			if problem != nil {
-				return nil, problem
-			}
-			merged[i] = value
-		}
-	}
 	return merged, nil
 }
 
-func (o overlay) byPlace(path []string, base []any, entries []cue.Value, open bool, g tags) (any, *Problem) {
+func (o overlay) byPlace(path []string, base []any, entries []cue.Value, open bool, g tags) ([]any, *Problem) {
 	if g.strategy == strategyRetainKeys {
 		list := []any{}
 		for i, entry := range entries {
@@ -222,7 +230,8 @@ func (o overlay) byPlace(path []string, base []any, entries []cue.Value, open bo
 		return list, nil
 	}
 	if len(entries) > len(base) || len(entries) < len(base) && !open {
-		return o.fail(path, "contradicts the workload: the trait has %d entries and the workload %d, and nothing says how they belong together; name their key by // +patchKey=", len(entries), len(base))
+		_, problem := o.fail(path, "contradicts the workload: the trait has %d entries and the workload %d, and nothing says how they belong together; name their key by // +patchKey=", len(entries), len(base))
+		return nil, problem
 	}
 	merged := slices.Clone(base)
 	for i, entry := range entries {

@@ -86,7 +86,7 @@ func (k Known) component(rendered *Rendered) (Component, error) {
 	var highest int64
 	note := func(number int64, hash string, stored *appsv1.ControllerRevision) {
 		highest = max(highest, number)
-		if hash == found.Hash && number > 0 && (number > found.Number || number == found.Number && found.Stored == nil) {
+		if hash == found.Hash && number > found.Number {
 			found.Number, found.Stored = number, stored
 		}
 	}

@@ -24,12 +24,12 @@ const Argument = "render-worker"
 // everywhere.
 const (
 	// cpuTime is how long a request may keep the processor busy. It is not a time by the clock: on a machine with much to do, a
-	// request waits for the processor and is not to blame for it. A component of many traits takes some 20 ms.
+	// request waits for the processor and is not to blame for it. A component with five traits takes 9 ms.
 	cpuTime = 3 * time.Second
 	// memory is how many bytes a worker may have in use before a request is given up.
-	memory = 192 << 20
+	memory = 128 << 20
 	// hardMemory is how many bytes the kernel gives a worker (RLIMIT_DATA): what one allocation could take before it is seen.
-	hardMemory = 320 << 20
+	hardMemory = 256 << 20
 	// maxStack is how many bytes recursion may take.
 	maxStack = 64 << 20
 	// watchEvery is how often a worker looks at what it uses.

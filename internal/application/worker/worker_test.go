@@ -23,7 +23,7 @@ import (
 // TestMain is a worker when it is started as one.
 func TestMain(m *testing.M) {
 	if IsAsked(os.Args) {
-		os.Exit(serve(clock.RealClock{}, 300*time.Millisecond)) // a tenth, so that the tests end soon
+		os.Exit(serve(clock.RealClock{}, 1500*time.Millisecond)) // half, so that the tests end soon
 	}
 	os.Exit(m.Run())
 }
@@ -79,13 +79,13 @@ output: {apiVersion: "apps/v1", kind: "Deployment", spec: [for a in r for b in r
 import "strings"
 a: strings.Repeat("xxxxxxxxxx", 1000000)
 output: {apiVersion: "apps/v1", kind: "Deployment", spec: strings.Repeat(a, 1000000)}
-`, "needs more than the 192 MiB of memory"},
+`, "needs more than the 128 MiB of memory"},
 	"choices that are multiplied": {choices(20), "tried again when"},
 	"data that doubles":           {doubling(40), "bytes that are allowed"},
 	"a list that is long": {`
 import "list"
 output: {apiVersion: "apps/v1", kind: "Deployment", spec: list.Repeat(list.Repeat([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 1000), 10000)}
-`, "needs more than the 192 MiB of memory"},
+`, "needs more than the 128 MiB of memory"},
 }
 
 func TestHostileTemplatesAreGivenUpAndNamed(t *testing.T) {

@@ -9,6 +9,6 @@ import (
 
 	_ "sigs.k8s.io/controller-runtime/pkg/client" // want depguard
 
-	_ "slipway.dev/slipway/internal/application" // want depguard
-	_ "slipway.dev/slipway/internal/revision"
+	_ "slipway.dev/slipway/internal/apply" // want depguard
+	_ "slipway.dev/slipway/internal/step"
 )
