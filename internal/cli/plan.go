@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,11 @@ type planRelease struct {
 	live, output               string
 	offline, noResize, showAll bool
 
+	// input is what stands on standard input, once it was read.
+	input []byte
+	// namespace is that of manifests that name none.
+	namespace string
+
 	// reader reads live objects: of the cluster, or offline those that were saved. client is nil offline.
 	reader client.Reader
 	client client.Client
@@ -47,6 +53,8 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 			"deleted, in which order and why, and how many pods are available at each moment. For the kinds of Slipway the\n" +
 			"controller's own planner decides, over a copy of the live objects; for those of Kubernetes a plain model of what\n" +
 			"their controllers are documented to do. Nothing is written.\n\n" +
+			"Of a RolloutTrait it shows each batch: its goal, its pods, and what it waits for. Workloads in the same files are taken as\n" +
+			"they will be then.\n\n" +
 			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
 		Example: fmt.Sprintf(strings.Trim(`
   # What would this manifest do?
@@ -77,6 +85,7 @@ func (p *planRelease) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.namespace = namespace
 	var all []foretold
 	var refused error
 	for _, file := range p.files {
@@ -145,9 +154,17 @@ func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifes
 	return manifests, err
 }
 
+// open reads a file, or standard input, which can be read once.
 func (p *planRelease) open(file string, read func(io.Reader) error) error {
 	if file == "-" {
-		return read(p.env.Streams.In)
+		if p.input == nil {
+			all, err := io.ReadAll(p.env.Streams.In)
+			if err != nil {
+				return fmt.Errorf("reading standard input: %w", err)
+			}
+			p.input = append([]byte{}, all...)
+		}
+		return read(bytes.NewReader(p.input))
 	}
 	f, err := os.Open(file)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/forecast"
 )
 
@@ -28,7 +29,7 @@ type foreteller func(ctx context.Context, p *planRelease, m forecast.Manifest) (
 
 // foretellers are the kinds that can be planned. Each is known to NewScheme.
 func foretellers() map[schema.GroupVersionKind]foreteller {
-	known := map[schema.GroupVersionKind]foreteller{}
+	known := map[schema.GroupVersionKind]foreteller{rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind): foretellRollout}
 	for _, k := range forecast.Kinds() {
 		known[k.GVK] = foretellSets(k)
 	}

@@ -213,7 +213,7 @@ func TestPlanKnowsEveryKind(t *testing.T) {
 }
 
 func TestPlanNamesTheKindsThatItKnows(t *testing.T) {
-	const all = "these kinds can be: CafeDeployment, CloneSet, DaemonSet, Deployment, InPlaceSet, StatefulSet (apps/v1), StatefulSet (apps.kruise.io/v1beta1)"
+	const all = "these kinds can be: CafeDeployment, CloneSet, DaemonSet, Deployment, InPlaceSet, RolloutTrait, StatefulSet (apps/v1), StatefulSet (apps.kruise.io/v1beta1)"
 	for sentence, test := range map[string]struct{ text, want string }{
 		"of others only": {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n",
 			": holds nothing that can be planned, only Job, Service; " + all},

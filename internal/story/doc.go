@@ -2,7 +2,7 @@
 
 // Package story tells what the controller of a set would do, before it does it.
 //
-// Tell runs the planner of the set again and again over a copy of a scene. Between two plans it does what an API server
+// Play runs the planner of the set again and again over a copy of a scene. Between two plans it does what an API server
 // and healthy nodes would do: created pods become ready, updates in place complete, deletions finish, and time passes.
 // What it returns is a story: who is touched when, how and why, and how many pods are available at each moment.
 //

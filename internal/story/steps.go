@@ -137,9 +137,10 @@ func (p *play) create(from *corev1.Pod) {
 	p.touched[created.UID] = true
 }
 
+// uid is one that no story gives which goes on from the end of this one: by then the time has moved.
 func (p *play) uid() types.UID {
 	p.serial++
-	return types.UID(fmt.Sprintf("projected-%d", p.serial))
+	return types.UID(fmt.Sprintf("projected-%d-%d", p.scene.Now.Unix(), p.serial))
 }
 
 func (p *play) version() string {

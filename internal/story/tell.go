@@ -27,20 +27,22 @@ const pace = time.Second
 // work bounds a projection: passes times pods. A large set that goes pod by pod is told in part.
 const work = 4_000_000
 
-// Tell tells what a controller would do with its set in a scene from now on, until nothing is left to do. It always
-// ends. The scene is not changed. Nodes are where new pods may go: always to the one with the fewest pods of the set.
-// Without any, each new pod gets a node of its own.
-func Tell(set Set, scene Scene, nodes []string) Story {
-	return TellFor(set, scene, nodes, 0)
+// Play tells what a controller would do with its set in a scene from now on, until nothing is left to do, and the scene that
+// this ends with: another story can go on from there. It always ends. The scene that is given is not changed. Nodes are where new
+// pods may go: always to the one with the fewest pods of the set. Without any, each new pod gets a node of its own. At most
+// limit passes are told; 0 is as many as can be told in little time.
+func Play(set Set, scene Scene, nodes []string, limit int) (Story, Scene) {
+	p := newPlay(set, scene, nodes)
+	told := p.tell(limit)
+	return told, p.scene
 }
 
-// TellFor tells at most so many passes of it; 0 is as many as can be told in little time.
-func TellFor(set Set, scene Scene, nodes []string, limit int) Story {
-	p := newPlay(set, scene, nodes)
+func (p *play) tell(limit int) Story {
+	set := p.set
 	first := set.Next(&p.scene)
 	p.begin(first)
 	if limit == 0 {
-		limit = max(200, work/(len(scene.Pods)+first.Limits.Replicas+1))
+		limit = max(200, work/(len(p.scene.Pods)+first.Limits.Replicas+1))
 	}
 	for range limit {
 		next := set.Next(&p.scene)
@@ -156,7 +158,7 @@ func (p *play) take(next Pass) {
 	next.Steps = slices.Clone(next.Steps)
 	slices.SortStableFunc(next.Steps, func(a, b step.Step) int { return cmp.Compare(step.StageOf(a), step.StageOf(b)) })
 	for _, s := range next.Steps {
-		if told, worth := p.tell(s, next); worth {
+		if told, worth := p.action(s, next); worth {
 			actions = append(actions, told)
 		}
 	}
@@ -180,8 +182,8 @@ func (p *play) take(next Pass) {
 	p.waited = 0
 }
 
-// tell turns a step into an action. Opening a readiness gate is not worth telling: it follows from the update.
-func (p *play) tell(s step.Step, next Pass) (Action, bool) {
+// action turns a step into an action. Opening a readiness gate is not worth telling: it follows from the update.
+func (p *play) action(s step.Step, next Pass) (Action, bool) {
 	a := Action{Object: s.Subject(), Verb: verbOf(s), Why: s.Why()}
 	if i := p.find(a.Object); a.Verb == Resume && i >= 0 && p.scene.Pods[i].Annotations[kruisev1alpha1.AnnotationInPlaceGrace] == "" {
 		a.Verb = Advance

@@ -21,8 +21,14 @@ import (
 // Of tells what the controller would do with a set among other objects from the given time on, until nothing is left to
 // do. It always ends. Nothing that it is given is changed.
 func Of(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) story.Story {
+	told, _ := Play(set, o, now)
+	return told
+}
+
+// Play is Of, with the scene that the story ends with: another one can go on from there.
+func Play(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) (story.Story, story.Scene) {
 	told, scene := cast(set, o, now)
-	return story.Tell(told, scene, o.Nodes)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
 // cast is the set as it is told of, and what there is at the beginning.

@@ -147,7 +147,7 @@ func TestTooLongAStoryIsCutOff(t *testing.T) {
 	o := settled(t, set)
 	set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
 	long, scene := cast(o.set, o.Objects, now)
-	tale := story.TellFor(long, scene, nil, 10)
+	tale, _ := story.Play(long, scene, nil, 10)
 	if len(tale.Left) != 1 || !strings.Contains(tale.Left[0], "it is too long") {
 		t.Errorf("left: %v", tale.Left)
 	}

@@ -18,6 +18,12 @@ import (
 // Of tells what the controller would do with a set among other objects from the given time on, until nothing is left to
 // do. It always ends. Nothing that it is given is changed.
 func Of(set *cafev1alpha1.InPlaceSet, o story.Objects, now time.Time) story.Story {
+	told, _ := Play(set, o, now)
+	return told
+}
+
+// Play is Of, with the scene that the story ends with: another one can go on from there.
+func Play(set *cafev1alpha1.InPlaceSet, o story.Objects, now time.Time) (story.Story, story.Scene) {
 	set = set.DeepCopy()
 	scene := o.SceneOf(set, set.Spec.Selector)
 	scene.Now = now
@@ -33,7 +39,7 @@ func Of(set *cafev1alpha1.InPlaceSet, o story.Objects, now time.Time) story.Stor
 	if components, err := traffic.Components(set.Annotations); err == nil { // the planner says what is wrong with them
 		told.Hooks = traffic.Hooks(components)
 	}
-	return story.Tell(told, scene, o.Nodes)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
 // next plans a pass over a scene.

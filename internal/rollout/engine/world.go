@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -52,6 +54,15 @@ type Rollout struct {
 type Revisions struct {
 	// Source is empty for a change of the size alone.
 	Target, Source, Component string
+}
+
+// RolloutOf is what every object with a plan and a status tells. Which workloads it is about is for its kind to add.
+func RolloutOf(object metav1.Object, plan rolloutv1alpha1.RolloutPlan, status rolloutv1alpha1.RolloutStatus) Rollout {
+	return Rollout{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
+		Deleting: object.GetDeletionTimestamp() != nil, Finalizer: slices.Contains(object.GetFinalizers(), rolloutv1alpha1.FinalizerRollout),
+		Plan: plan, RevertOnDelete: plan.RevertOnDelete, Annotations: object.GetAnnotations(), Status: status,
+	}
 }
 
 // Workload is what is seen of a workload. Numbers are of pods.

@@ -24,6 +24,12 @@ import (
 // Of tells what the controller would do with a set among other objects from the given time on, until nothing is left to
 // do. It always ends. Nothing that it is given is changed.
 func Of(set *kruisev1beta1.StatefulSet, o story.Objects, now time.Time) story.Story {
+	told, _ := Play(set, o, now)
+	return told
+}
+
+// Play is Of, with the scene that the story ends with: another one can go on from there.
+func Play(set *kruisev1beta1.StatefulSet, o story.Objects, now time.Time) (story.Story, story.Scene) {
 	set = set.DeepCopy()
 	scene := o.SceneOf(set, set.Spec.Selector)
 	scene.Now = now
@@ -41,7 +47,7 @@ func Of(set *kruisev1beta1.StatefulSet, o story.Objects, now time.Time) story.St
 	if grows(set, scene.Claims) {
 		told.Assumed = []string{"storage classes let volumes grow, and they do at once"}
 	}
-	return story.Tell(told, scene, o.Nodes)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
 // strategy is OnDelete, or how pods are updated.
