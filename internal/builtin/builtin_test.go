@@ -122,8 +122,9 @@ func TestDeploymentsStayWithinTheirBounds(t *testing.T) {
 func TestStatefulSetsAreUpdatedFromAbove(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n, partition := rapid.Int32Range(1, 6).Draw(rt, "replicas"), rapid.Int32Range(0, 7).Draw(rt, "partition")
+		start := rapid.Int32Range(0, 3).Draw(rt, "start")
 		s := &appsv1.StatefulSet{ObjectMeta: metaOf("web"), Spec: appsv1.StatefulSetSpec{
-			Replicas: &n, Template: template("app:v1"), PodManagementPolicy: rapid.SampledFrom([]appsv1.PodManagementPolicyType{"OrderedReady", "Parallel"}).Draw(rt, "policy"),
+			Replicas: &n, Ordinals: &appsv1.StatefulSetOrdinals{Start: start}, Template: template("app:v1"), PodManagementPolicy: rapid.SampledFrom([]appsv1.PodManagementPolicyType{"OrderedReady", "Parallel"}).Draw(rt, "policy"),
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
 				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
 			},
@@ -131,7 +132,7 @@ func TestStatefulSetsAreUpdatedFromAbove(t *testing.T) {
 		s.Status.CurrentRevision, s.Status.UpdateRevision = "web-a", "web-a"
 		var live Live
 		for i := range n {
-			live.Pods = append(live.Pods, owned(fmt.Sprintf("web-%d", i), "web-a", s, "StatefulSet"))
+			live.Pods = append(live.Pods, owned(fmt.Sprintf("web-%d", start+i), "web-a", s, "StatefulSet"))
 		}
 		wanted := s.DeepCopy()
 		wanted.Spec.Template = template("app:v2")
@@ -143,8 +144,8 @@ func TestStatefulSetsAreUpdatedFromAbove(t *testing.T) {
 			rt.Fatalf("the story contradicts itself: %v\n%+v", err, tale.Moments)
 		}
 		var want, got []string
-		for i := n - 1; i >= partition; i-- {
-			want = append(want, fmt.Sprintf("recreate web-%d", i), fmt.Sprintf("create web-%d", i))
+		for i := n - 1; i >= partition; i-- { // a partition counts from the first ordinal on
+			want = append(want, fmt.Sprintf("recreate web-%d", start+i), fmt.Sprintf("create web-%d", start+i))
 		}
 		for _, a := range tale.Pods() {
 			got = append(got, fmt.Sprintf("%s %s", a.Verb, a.Object))

@@ -38,9 +38,9 @@ func StatefulSet(wanted, before *appsv1.StatefulSet, live Live, now time.Time) (
 	if wanted.Spec.Ordinals != nil {
 		p.first = int(wanted.Spec.Ordinals.Start)
 	}
-	p.last = p.first + replicas - 1
+	p.last, p.partition = p.first+replicas-1, p.first
 	if r := wanted.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		p.partition = int(ptr.Deref(r.Partition, 0))
+		p.partition = p.first + int(ptr.Deref(r.Partition, 0)) // it counts from the first ordinal on
 		if r.MaxUnavailable != nil {
 			down, err := budget.Resolve(r.MaxUnavailable, replicas, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable")
 			if err != nil {

@@ -34,7 +34,7 @@ func (p *play) act(ctx context.Context, next *engine.Plan) (bool, error) {
 			p.calls[a.Key] = engine.Call{Answered: true, Passed: true, Attempts: 1}
 		case engine.Measure:
 			p.samples[a.Key] = engine.Sample{Sample: goodSample(&a.Metric), At: p.now}
-		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
+		case engine.Hold, engine.Unpause, engine.Mark, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
 			side := engine.SideOf(a)
 			steps, err := adapter.Steps(p.seen[side], p.holder(), a)
 			if err != nil {

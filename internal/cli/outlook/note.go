@@ -34,7 +34,7 @@ func (p *play) note(next *engine.Plan) {
 			p.await(part, rolloutv1alpha1.WaitingForWebhook, fmt.Sprintf("for webhook %s (%s)", a.Hook.Name, a.Hook.Type))
 		case engine.Measure:
 			p.await(part, rolloutv1alpha1.WaitingForMetric, metricText(&a.Metric))
-		case engine.Enter, engine.Leave, engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
+		case engine.Enter, engine.Leave, engine.Hold, engine.Unpause, engine.Mark, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
 		}
 	}
 	switch s.WaitingFor {
