@@ -87,6 +87,10 @@ func (s *set) oldest() string {
 func (s *set) shown() plan.Set {
 	shown := s.Set
 	updated := s.pods[s.Revision]
+	shown.Older = nil
+	for at := range max(0, s.Asked-updated) { // places are updated from above
+		shown.Older = append(shown.Older, at)
+	}
 	shown.Counts = plan.Counts{Has: s.has(), Ready: s.available, Available: s.available, Updated: updated, UpdatedAvailable: min(updated, s.available)}
 	return shown
 }
