@@ -23,6 +23,12 @@ CLUSTER := --kubeconfig='$(KUBECONFIG)'
 endif
 unexport KUBECONFIG
 
+# Another version of Kubernetes than the pinned one, for make k8s and the tests: it is built from Go modules too, beside
+# the pinned one, into a folder of its own.
+ifneq ($(KUBE),)
+export SLIPWAY_KUBERNETES := $(KUBE)
+endif
+
 # All packages but those with a test target of their own. A package that does not load fails the target.
 UNIT = packages=$$(go list ./...) && packages=$$(echo "$$packages" | grep -Ev '/test/(integration|simulation|e2e)(/|$$)') && \
 	go test $(TEST_FLAGS) $(1) $$packages
@@ -66,8 +72,8 @@ bin/kubectl-slipway: bin/slipway
 	@ln -sf slipway $@
 
 .PHONY: k8s
-k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes)
-	bin/localcluster build
+k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes): KUBE=<version> for another version
+	bin/localcluster build $(if $(KUBE),--kubernetes=$(KUBE))
 
 .PHONY: node-packages
 node-packages: ## Install what the local cluster's real node needs (Debian, root); elsewhere say what is missing
@@ -125,12 +131,12 @@ soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
 
 # One API server at a time is enough for two cores.
 .PHONY: test-integration
-test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package)
+test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package): KUBE=v1.33.13
 	@command -v prometheus >/dev/null || test -x bin/prometheus || echo 'there is no prometheus, so test/integration/metric is SKIPPED'
 	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages)
+test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages): KUBE=v1.33.13
 	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
 	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
 

@@ -64,7 +64,7 @@ func openCluster(ctx context.Context, o *options, repository string, r round, ou
 	plane := repository // if that cluster is a local one, it is the repository's
 	if c.own {
 		plane = c.root
-		if err := up(ctx, o, c.root, r, out); err != nil {
+		if err := up(ctx, o, repository, c.root, r, out); err != nil {
 			return nil, err
 		}
 		c.kubeconfig = localcluster.KubeconfigPath(c.root)
@@ -87,7 +87,7 @@ func openCluster(ctx context.Context, o *options, repository string, r round, ou
 	return c, c.connect()
 }
 
-func up(ctx context.Context, o *options, root string, r round, out io.Writer) error {
+func up(ctx context.Context, o *options, repository, root string, r round, out io.Writer) error {
 	settings := nodes.Defaults()
 	// A tenth more: the scheduler shall not have to search for the last places.
 	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+r.room*11/10/podsPerNode)
@@ -96,7 +96,7 @@ func up(ctx context.Context, o *options, root string, r round, out io.Writer) er
 	}
 	settings.StartDelay, settings.RestartDelay = o.nodeDelay, o.nodeDelay
 	err := localcluster.Up(ctx, localcluster.Options{
-		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), CountRequests: true, Out: out,
+		Root: root, Nodes: &settings, Executable: filepath.Join(repository, "bin", "localcluster"), CountRequests: true, Out: out,
 	})
 	if err != nil {
 		return fmt.Errorf("starting a cluster: %w", err)
