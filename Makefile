@@ -129,16 +129,17 @@ test-simulation: ## Run the controllers in thousands of random worlds
 soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
 	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
-# One API server at a time is enough for two cores.
+# One API server at a time is enough for two cores. No result is taken from Go's cache: it does not know that the CRDs, the
+# manager or the version of Kubernetes are others than before.
 .PHONY: test-integration
 test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package): KUBE=v1.33.13
 	@command -v prometheus >/dev/null || test -x bin/prometheus || echo 'there is no prometheus, so test/integration/metric is SKIPPED'
-	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
+	go test $(TEST_FLAGS) -count=1 -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages): KUBE=v1.33.13
 	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
-	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
+	go test $(TEST_FLAGS) -count=1 -timeout 30m -p 1 ./test/e2e/...
 
 .PHONY: faults
 faults: k8s ## Break everything while releases run, and print what was broken by it: FAULTS_FLAGS="--fault=errors --seed=1" (docs/faults.md)
