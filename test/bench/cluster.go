@@ -21,6 +21,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 	"slipway.dev/slipway/test/ground"
@@ -111,8 +112,12 @@ func (c *cluster) connect() error {
 	}
 	config.UserAgent, config.QPS = benchAgent, -1
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), cafev1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
-		return fmt.Errorf("registering API kinds: %w", err)
+	for _, add := range []func(*runtime.Scheme) error{
+		scheme.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme, rolloutv1alpha1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(known); err != nil {
+			return fmt.Errorf("registering API kinds: %w", err)
+		}
 	}
 	if c.api, err = client.NewWithWatch(config, client.Options{Scheme: known}); err != nil {
 		return fmt.Errorf("making a client: %w", err)
