@@ -28,7 +28,7 @@ const (
 	loadBefore    = "load_before"
 
 	groupsEach     = "groups_of_each"
-	atOnce         = "most_pods_at_once"       // of one deployment, on their way
+	atOnce         = "most_pods_at_once"       // of one workload, on their way
 	statusPerGroup = "status_writes_per_group" // of the deployment
 	podsOwnWrites  = "pod_writes_per_pod"      // those of pods alone
 
