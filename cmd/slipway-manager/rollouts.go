@@ -36,7 +36,7 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 		return err
 	}
 	logger := mgr.GetLogger().WithName("errands")
-	reconciler, err := rollout.New(rollout.Dependencies{
+	reconciler, err := rollout.New(rollout.Traits{}, rollout.Dependencies{
 		Cache:  mgr.GetCache(),
 		Live:   mgr.GetAPIReader(),
 		Client: mgr.GetClient(),

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout/adapter"
@@ -24,28 +26,28 @@ type acted struct {
 }
 
 // act does what was decided.
-func (r *Reconciler) act(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, seen observed, next engine.Plan) (acted, error) {
+func (r *Reconciler) act(ctx context.Context, object client.Object, seen observed, next engine.Plan) (acted, error) {
 	var own, others []step.Step
 	var errs []error
 	var did acted
 	for _, action := range next.Actions {
 		switch a := action.(type) {
 		case engine.Enter:
-			own = append(own, finalizers(trait, a.Because, append(slices.Clone(trait.Finalizers), rolloutv1alpha1.FinalizerRollout)))
+			own = append(own, r.finalizers(object, a.Because, append(slices.Clone(object.GetFinalizers()), rolloutv1alpha1.FinalizerRollout)))
 		case engine.Leave:
-			own = append(own, finalizers(trait, a.Because, slices.DeleteFunc(slices.Clone(trait.Finalizers), func(f string) bool {
+			own = append(own, r.finalizers(object, a.Because, slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(f string) bool {
 				return f == rolloutv1alpha1.FinalizerRollout
 			})))
 		case engine.Invoke:
 			did.errands = append(did.errands, a.Key)
-			r.Errands.call(trait, a)
+			r.Errands.call(&seen.world.Rollout, a)
 		case engine.Measure:
 			did.errands = append(did.errands, a.Key)
-			if err := r.Errands.sample(ctx, r.Live, trait, a); err != nil {
+			if err := r.Errands.sample(ctx, r.Live, &seen.world.Rollout, a); err != nil {
 				errs = append(errs, err)
 			}
 		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
-			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], holder(trait), a)
+			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], r.holder(&seen), a)
 			if err != nil {
 				errs = append(errs, err)
 			}
@@ -53,13 +55,13 @@ func (r *Reconciler) act(ctx context.Context, trait *rolloutv1alpha1.RolloutTrai
 		}
 	}
 	did.written = len(own) > 0
-	did.outcomes = r.own.Steps(ctx, trait.UID, own)
+	did.outcomes = r.own.Steps(ctx, object.GetUID(), own)
 	if apply.Errors(did.outcomes) == nil && !apply.Conflicts(did.outcomes) {
-		did.outcomes = append(did.outcomes, r.others.Steps(ctx, trait.UID, others)...)
+		did.outcomes = append(did.outcomes, r.others.Steps(ctx, object.GetUID(), others)...)
 	}
 	return did, errors.Join(errs...)
 }
 
-func finalizers(trait *rolloutv1alpha1.RolloutTrait, why engine.Because, list []string) step.Step {
-	return step.SetFinalizers{Because: step.Because(why), Target: step.On(trait), Object: &rolloutv1alpha1.RolloutTrait{}, Finalizers: list}
+func (r *Reconciler) finalizers(object client.Object, why engine.Because, list []string) step.Step {
+	return step.SetFinalizers{Because: step.Because(why), Target: step.On(object), Object: r.kind.New(), Finalizers: list}
 }

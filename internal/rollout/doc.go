@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout is the controller of RolloutTraits: it takes workloads of any kind to a new version, or to a new size, in
+// Package rollout is the controller of objects that have a RolloutPlan, RolloutTraits above all: it takes workloads of any kind to a new version, or to a new size, in
 // batches.
 //
 // What to do is decided in engine, which knows states, batches and numbers. What that means for a kind of workload is known by

@@ -49,32 +49,32 @@ func (e *Errands) answers(owner errand.Owner, w *engine.World, now time.Time) {
 }
 
 // call has a webhook called.
-func (e *Errands) call(trait *rolloutv1alpha1.RolloutTrait, a engine.Invoke) {
-	e.Hooks.Begin(owner(trait), hook.Errand(e.Client, hook.Call{Key: a.Key, Webhook: a.Hook, Namespace: trait.Namespace, Name: trait.Name, Phase: a.Phase}))
+func (e *Errands) call(rollout *engine.Rollout, a engine.Invoke) {
+	e.Hooks.Begin(owner(rollout), hook.Errand(e.Client, hook.Call{Key: a.Key, Webhook: a.Hook, Namespace: rollout.Namespace, Name: rollout.Name, Phase: a.Phase}))
 }
 
 // sample has a metric measured. What is wrong with the metric itself is the answer: somebody has to look.
-func (e *Errands) sample(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.RolloutTrait, a engine.Measure) error {
-	question, wrong, err := ask(ctx, live, trait, a)
+func (e *Errands) sample(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) error {
+	question, wrong, err := ask(ctx, live, rollout, a)
 	if err != nil {
 		return err
 	}
 	if wrong != "" {
-		e.Metrics.Begin(owner(trait), errand.Errand[measure.Sample]{Key: a.Key, Version: wrong, Try: func(context.Context) errand.Attempt[measure.Sample] {
+		e.Metrics.Begin(owner(rollout), errand.Errand[measure.Sample]{Key: a.Key, Version: wrong, Try: func(context.Context) errand.Attempt[measure.Sample] {
 			return errand.Done(measure.Sample{Kind: measure.Fault, Message: wrong})
 		}})
 		return nil
 	}
-	e.Metrics.Begin(owner(trait), metric.Errand(e.Client, question))
+	e.Metrics.Begin(owner(rollout), metric.Errand(e.Client, question))
 	return nil
 }
 
 // ask is the question that a metric asks; or what is wrong with it.
-func ask(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.RolloutTrait, a engine.Measure) (q metric.Question, wrong string, err error) {
+func ask(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) (q metric.Question, wrong string, err error) {
 	template := &rolloutv1alpha1.MetricTemplate{}
 	key := client.ObjectKey{Namespace: a.Metric.TemplateRef.Namespace, Name: a.Metric.TemplateRef.Name}
 	if key.Namespace == "" {
-		key.Namespace = trait.Namespace
+		key.Namespace = rollout.Namespace
 	}
 	switch err := live.Get(ctx, key, template); {
 	case apierrors.IsNotFound(err):
@@ -83,8 +83,9 @@ func ask(ctx context.Context, live client.Reader, trait *rolloutv1alpha1.Rollout
 		return q, "", fmt.Errorf("reading MetricTemplate %s: %w", key, err)
 	}
 	q = metric.Question{Key: a.Key, Provider: template.Spec.Provider}
+	target, _ := rollout.Looks()
 	q.Query, err = measure.Render(template, measure.Fields{
-		Namespace: trait.Namespace, Name: trait.Name, Target: trait.Spec.TargetRef.Name, TargetRevision: trait.Status.NewPodTemplateIdentifier,
+		Namespace: rollout.Namespace, Name: rollout.Name, Target: target.Name, TargetRevision: rollout.Status.NewPodTemplateIdentifier,
 		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
 	})
 	if err != nil {
@@ -112,6 +113,11 @@ func credentials(ctx context.Context, live client.Reader, key client.ObjectKey) 
 		return c, fmt.Sprintf("Secret %s: %s", key, err), nil
 	}
 	return c, "", nil
+}
+
+// owner is the rollout as the one whose errands are run.
+func owner(rollout *engine.Rollout) errand.Owner {
+	return errand.Owner{NamespacedName: types.NamespacedName{Namespace: rollout.Namespace, Name: rollout.Name}, UID: rollout.UID}
 }
 
 // keep forgets all errands but those that are wanted.

@@ -53,12 +53,12 @@ func newMeters(registry prometheus.Registerer) (*meters, error) {
 }
 
 // show tells how a rollout is.
-func (m *meters) show(trait *rolloutv1alpha1.RolloutTrait, status *rolloutv1alpha1.RolloutStatus) {
-	m.forget(types.NamespacedName{Namespace: trait.Namespace, Name: trait.Name})
-	target := trait.Spec.TargetRef
-	m.info.WithLabelValues(trait.Namespace, trait.Name, target.Kind, target.Name).Set(1)
-	m.state.WithLabelValues(trait.Namespace, trait.Name, engine.StateOf(status).String()).Set(1)
-	m.batch.WithLabelValues(trait.Namespace, trait.Name).Set(float64(status.CurrentBatch))
+func (m *meters) show(rollout *engine.Rollout, status *rolloutv1alpha1.RolloutStatus) {
+	m.forget(types.NamespacedName{Namespace: rollout.Namespace, Name: rollout.Name})
+	target, _ := rollout.Looks()
+	m.info.WithLabelValues(rollout.Namespace, rollout.Name, target.Kind, target.Name).Set(1)
+	m.state.WithLabelValues(rollout.Namespace, rollout.Name, engine.StateOf(status).String()).Set(1)
+	m.batch.WithLabelValues(rollout.Namespace, rollout.Name).Set(float64(status.CurrentBatch))
 }
 
 // forget drops the series of a rollout.
@@ -70,11 +70,12 @@ func (m *meters) forget(name types.NamespacedName) {
 }
 
 // count tells what has come between two stored states of a rollout.
-func (m *meters) count(trait *rolloutv1alpha1.RolloutTrait, after *rolloutv1alpha1.RolloutStatus, now time.Time) {
-	before := &trait.Status
+func (m *meters) count(rollout *engine.Rollout, after *rolloutv1alpha1.RolloutStatus, now time.Time) {
+	target, _ := rollout.Looks()
+	before := &rollout.Status
 	if after.RollingState.IsFinal() && before.RollingState != after.RollingState {
 		if began := apimeta.FindStatusCondition(after.Conditions, rolloutv1alpha1.ConditionLocated); began != nil {
-			m.duration.WithLabelValues(trait.Spec.TargetRef.Kind, string(after.RollingState)).Observe(now.Sub(began.LastTransitionTime.Time).Seconds())
+			m.duration.WithLabelValues(target.Kind, string(after.RollingState)).Observe(now.Sub(began.LastTransitionTime.Time).Seconds())
 		}
 	}
 	known := map[string]bool{}

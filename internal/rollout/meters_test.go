@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/engine"
 )
 
 // gathered are all series, as text: name, labels and value. Of a histogram it is the number and the sum.
@@ -54,15 +55,14 @@ func TestMetersTellOfEachRolloutAndOfWhatItWasTold(t *testing.T) {
 	}
 	began := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	later := metav1.NewTime(began.Add(time.Minute))
-	trait := &rolloutv1alpha1.RolloutTrait{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "shop"}}
-	trait.Spec.TargetRef = rolloutv1alpha1.WorkloadReference{Kind: "CloneSet", Name: "cart"}
-	trait.Status = rolloutv1alpha1.RolloutStatus{
+	rollout := &engine.Rollout{Namespace: "web", Name: "shop", Target: rolloutv1alpha1.WorkloadReference{Kind: "CloneSet", Name: "cart"}}
+	rollout.Status = rolloutv1alpha1.RolloutStatus{
 		RollingState: rolloutv1alpha1.RollingInBatchesState, BatchRollingState: rolloutv1alpha1.BatchVerifyingState, CurrentBatch: 1,
 		Hooks:   []rolloutv1alpha1.HookStatus{{Key: "a", Passed: true}},
 		Metrics: []rolloutv1alpha1.MetricStatus{{Name: "good", LastSampleTime: &began}, {Name: "bad", LastSampleTime: &began}, {Name: "none", LastSampleTime: &began}, {Name: "same", LastSampleTime: &began}},
 	}
-	m.show(trait, &trait.Status)
-	after := trait.Status.DeepCopy()
+	m.show(rollout, &rollout.Status)
+	after := rollout.Status.DeepCopy()
 	after.RollingState, after.CurrentBatch = rolloutv1alpha1.RolloutFailedState, 2
 	after.Conditions = []metav1.Condition{{Type: rolloutv1alpha1.ConditionLocated, LastTransitionTime: began}}
 	after.Hooks = append(after.Hooks, rolloutv1alpha1.HookStatus{Key: "b", Passed: true}, rolloutv1alpha1.HookStatus{Key: "c"})
@@ -70,8 +70,8 @@ func TestMetersTellOfEachRolloutAndOfWhatItWasTold(t *testing.T) {
 		{Name: "good", LastSampleTime: &later, InRange: 1}, {Name: "bad", LastSampleTime: &later, OutOfRange: 1},
 		{Name: "none", LastSampleTime: &later}, {Name: "same", LastSampleTime: &began}, {Name: "new", LastSampleTime: &later},
 	}
-	m.count(trait, after, began.Add(90*time.Second))
-	m.show(trait, after)
+	m.count(rollout, after, began.Add(90*time.Second))
+	m.show(rollout, after)
 	want := []string{
 		"slipway_rollout_batch name=shop namespace=web 2",
 		"slipway_rollout_duration_seconds state=rolloutFailed target_kind=CloneSet 1 times 90s",

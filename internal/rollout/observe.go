@@ -7,48 +7,54 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
 )
 
-// observed is a world, with the workloads that it was read from.
+// observed is a world, with what it was read from.
 type observed struct {
-	world engine.World
-	by    map[engine.Side]adapter.Seen
+	subject Subject
+	world   engine.World
+	by      map[engine.Side]adapter.Seen
 }
 
 // observe builds the world that one decision depends on. It reads only. A rollout that has ended looks at nothing.
-func (r *Reconciler) observe(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, now time.Time) (observed, error) {
-	o := observed{world: engine.World{Rollout: rolloutOf(trait)}, by: map[engine.Side]adapter.Seen{}}
-	if trait.Status.RollingState.IsFinal() {
+func (r *Reconciler) observe(ctx context.Context, object client.Object, now time.Time) (observed, error) {
+	o := observed{by: map[engine.Side]adapter.Seen{}}
+	var err error
+	if o.subject, err = r.kind.Subject(ctx, object); err != nil {
+		return o, err //nolint:wrapcheck // it says what was read
+	}
+	o.world.Rollout = o.subject.Rollout
+	target, source := o.world.Rollout.Looks()
+	if o.world.Blocked = o.subject.Missing; o.world.Rollout.Status.RollingState.IsFinal() || target.Name == "" {
 		return o, nil
 	}
-	target, source := o.world.Rollout.Looks()
-	if err := r.look(ctx, trait, &o, engine.Target, target, now); err != nil {
+	if err := r.look(ctx, &o, engine.Target, target, now); err != nil {
 		return o, err
 	}
 	o.world.Target = o.by[engine.Target].Workload
 	if source != nil {
-		if err := r.look(ctx, trait, &o, engine.Source, *source, now); err != nil {
+		if err := r.look(ctx, &o, engine.Source, *source, now); err != nil {
 			return o, err
 		}
 		seen := o.by[engine.Source].Workload
 		o.world.Source = &seen
 	}
-	r.Errands.answers(owner(trait), &o.world, now)
+	r.Errands.answers(owner(&o.world.Rollout), &o.world, now)
 	return o, nil
 }
 
-func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait, o *observed, side engine.Side,
-	ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
+func (r *Reconciler) look(ctx context.Context, o *observed, side engine.Side, ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
+	rollout := &o.world.Rollout
 	asked := adapter.Ask{
-		Scales: o.world.Rollout.Source == nil && trait.Spec.RolloutPlan.TargetSize != nil, Pair: o.world.Rollout.Source != nil,
-		Before: trait.Status.RollingState == rolloutv1alpha1.RolloutFailingState || trait.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
+		Scales: rollout.Source == nil && rollout.Plan.TargetSize != nil, Pair: rollout.Source != nil,
+		Before: rollout.Status.RollingState == rolloutv1alpha1.RolloutFailingState || rollout.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
 	}
-	seen, err := r.Kinds.Observe(ctx, trait.Namespace, ref, holder(trait), asked, now)
+	seen, err := r.Kinds.Observe(ctx, rollout.Namespace, ref, r.holder(o), asked, now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
@@ -59,21 +65,6 @@ func (r *Reconciler) look(ctx context.Context, trait *rolloutv1alpha1.RolloutTra
 	return nil
 }
 
-func holder(trait *rolloutv1alpha1.RolloutTrait) adapter.Holder {
-	return adapter.Holder{
-		Kind: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), Name: trait.Name, UID: trait.UID,
-	}
-}
-
-func rolloutOf(trait *rolloutv1alpha1.RolloutTrait) engine.Rollout {
-	rollout := engine.Rollout{
-		Namespace: trait.Namespace, Name: trait.Name, UID: trait.UID, Generation: trait.Generation,
-		Deleting: trait.DeletionTimestamp != nil, Finalizer: controllerutil.ContainsFinalizer(trait, rolloutv1alpha1.FinalizerRollout),
-		Target: trait.Spec.TargetRef, Plan: trait.Spec.RolloutPlan, RevertOnDelete: trait.Spec.RolloutPlan.RevertOnDelete,
-		Annotations: trait.Annotations, Status: trait.Status,
-	}
-	if len(trait.Spec.SourceRef) > 0 {
-		rollout.Source = &trait.Spec.SourceRef[0]
-	}
-	return rollout
+func (r *Reconciler) holder(o *observed) adapter.Holder {
+	return adapter.Holder{Kind: r.kind.ID(), Name: o.world.Rollout.Name, UID: o.world.Rollout.UID, Own: o.subject.Own}
 }

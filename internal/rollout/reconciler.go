@@ -14,13 +14,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
-	"slipway.dev/slipway/internal/rollout/errand"
 )
 
 // Dependencies are what the controller works with.
@@ -45,63 +43,65 @@ type Dependencies struct {
 	Registry prometheus.Registerer
 }
 
-// Reconciler moves RolloutTraits through their states. It is safe for concurrent use for different ones.
+// Reconciler moves the rollouts of one kind through their states. It is safe for concurrent use for different ones.
 type Reconciler struct {
 	Dependencies
+	kind Kind
 	// own writes rollouts, and others writes workloads, which are read live.
 	own, others *apply.Applier
 	watches     *watches
 	meters      *meters
 }
 
-// New returns a reconciler. It fails when the registry has metrics of these names already.
-func New(d Dependencies) (*Reconciler, error) {
+// New returns a reconciler of a kind. It fails when the registry has other metrics of the names of ours.
+func New(kind Kind, d Dependencies) (*Reconciler, error) {
 	if d.Plan == nil {
 		d.Plan = engine.Next
 	}
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	meters, err := newMeters(d.Registry)
+	meters, err := newMeters(prometheus.WrapRegistererWith(prometheus.Labels{"kind": kind.ID().Kind}, d.Registry))
 	if err != nil {
 		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
 	}
 	return &Reconciler{
-		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: &watches{}, meters: meters,
+		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: newWatches(kind), meters: meters,
 	}, nil
 }
 
-// Reconcile moves one RolloutTrait one step closer to its end.
+// Reconcile moves one rollout one step closer to its end.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	trait := &rolloutv1alpha1.RolloutTrait{}
-	if err := r.Cache.Get(ctx, request.NamespacedName, trait, client.UnsafeDisableDeepCopy); err != nil {
+	object := r.kind.New()
+	if err := r.Cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Errands.forget(request.NamespacedName)
 			r.meters.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
-		return ctrl.Result{}, fmt.Errorf("reading RolloutTrait %s: %w", request, err)
+		return ctrl.Result{}, fmt.Errorf("reading %s %s: %w", r.kind.ID().Kind, request, err)
 	}
-	if wait, stale := r.Writes.Unseen(ctx, trait.UID); stale { // our cache is older than our own last write: deciding now could repeat it
+	if wait, stale := r.Writes.Unseen(ctx, object.GetUID()); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
-	return r.pass(ctx, trait)
+	return r.pass(ctx, object)
 }
 
 // pass observes, decides, acts and reports.
-func (r *Reconciler) pass(ctx context.Context, trait *rolloutv1alpha1.RolloutTrait) (ctrl.Result, error) {
+func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Result, error) {
 	now := r.Clock.Now()
-	seen, err := r.observe(ctx, trait, now)
+	seen, err := r.observe(ctx, object, now)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("observing RolloutTrait %s: %w", client.ObjectKeyFromObject(trait), err)
+		return ctrl.Result{}, fmt.Errorf("observing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	prepared := r.prepare(ctx, object, &seen)
+	if done(prepared) { // nothing is decided before that is seen
+		apply.Tell(r.Events, object, prepared, nil)
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
 	}
 	next := r.Plan(seen.world, now)
-	did, actErr := r.act(ctx, trait, seen, next)
-	reportErr := r.report(ctx, trait, next, did, now)
+	did, actErr := r.act(ctx, object, seen, next)
+	did.outcomes = append(prepared, did.outcomes...)
+	reportErr := r.report(ctx, object, seen, next, did, now)
 	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.by[engine.Target].LookAgain, seen.by[engine.Source].LookAgain)
-}
-
-// owner is the rollout as the one whose errands are run.
-func owner(trait *rolloutv1alpha1.RolloutTrait) errand.Owner {
-	return errand.Owner{NamespacedName: client.ObjectKeyFromObject(trait), UID: trait.UID}
 }

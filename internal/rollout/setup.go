@@ -5,13 +5,13 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/owned"
 )
 
@@ -41,14 +41,14 @@ type Options struct {
 // SetupWithManager has the manager run the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 	built, err := ctrl.NewControllerManagedBy(mgr).
-		Named("rollouttrait").
-		For(&rolloutv1alpha1.RolloutTrait{}, builder.WithPredicates(owned.Written())).
+		Named(strings.ToLower(r.kind.ID().Kind)).
+		For(r.kind.New(), builder.WithPredicates(owned.Written())).
 		WatchesRawSource(r.Errands.Hooks.Source()).
 		WatchesRawSource(r.Errands.Metrics.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency}).
 		Build(r)
 	if err != nil {
-		return fmt.Errorf("setting up the RolloutTrait controller: %w", err)
+		return fmt.Errorf("setting up the %s controller: %w", r.kind.ID().Kind, err)
 	}
 	r.watches.held, r.watches.controller = o.Held, built
 	if err := errors.Join(mgr.Add(r.Errands.Hooks), mgr.Add(r.Errands.Metrics)); err != nil {

@@ -14,16 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/owned"
 )
-
-// holders is what an owner reference to a RolloutTrait names.
-var holders = owned.By(rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind).GroupKind())
 
 // watches follow the workloads that rollouts hold. A kind is watched from the first rollout on that speaks of it, so kinds that
 // are not installed, and kinds that nobody has told us of before, need nothing. They are safe for concurrent use.
 type watches struct {
+	// holders are what an owner reference to a rollout names.
+	holders owned.By
 	// held shows workloads that a rollout holds, and no others.
 	held       cache.Cache
 	controller controller.Controller
@@ -31,6 +29,8 @@ type watches struct {
 	mu   sync.Mutex
 	seen map[schema.GroupVersionKind]bool
 }
+
+func newWatches(kind Kind) *watches { return &watches{holders: owned.By(kind.ID().GroupKind())} }
 
 // of begins to watch the kind of a workload, unless it is watched already. Without a controller there is nobody to tell.
 func (w *watches) of(kind schema.GroupVersionKind) error {
@@ -42,7 +42,7 @@ func (w *watches) of(kind schema.GroupVersionKind) error {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(kind)
 	var object client.Object = metadata
-	if err := w.controller.Watch(source.Kind(w.held, object, handler.EnqueueRequestsFromMapFunc(holders.Requests), holders.Changes())); err != nil {
+	if err := w.controller.Watch(source.Kind(w.held, object, handler.EnqueueRequestsFromMapFunc(w.holders.Requests), w.holders.Changes())); err != nil {
 		return fmt.Errorf("watching %s: %w", kind.GroupKind(), err)
 	}
 	if w.seen == nil {

@@ -44,13 +44,20 @@ func (h Holder) other(o *unstructured.Unstructured) string {
 	return ref.Kind + " " + ref.Name
 }
 
-// claim makes the holder an owner of the object: its controller, unless one of the holder's own is, for there can be only one.
+// claim makes the holder the controller of the object. There can be only one: one of the holder's own becomes an owner among
+// others for as long as that lasts.
 func (h Holder) claim(o *unstructured.Unstructured) {
 	refs := h.without(o.GetOwnerReferences())
+	for i := range refs {
+		if slices.Contains(h.Own, refs[i].UID) {
+			refs[i].Controller = nil
+		}
+	}
 	ref := metav1.OwnerReference{
 		APIVersion: h.Kind.GroupVersion().String(), Kind: h.Kind.Kind, Name: h.Name, UID: h.UID, BlockOwnerDeletion: ptr.To(false),
 	}
-	if metav1.GetControllerOf(o) == nil || pointsTo(metav1.GetControllerOf(o), h.UID) {
+	o.SetOwnerReferences(refs)
+	if metav1.GetControllerOf(o) == nil { // else it has come under the control of another, which is for the engine to say
 		ref.Controller = ptr.To(true)
 	}
 	o.SetOwnerReferences(append(refs, ref))
@@ -62,9 +69,18 @@ func (h Holder) claim(o *unstructured.Unstructured) {
 	o.SetLabels(labels)
 }
 
-// release takes off the object all that claim has put on it, and the record.
+// release takes off the object all that claim has put on it, and the record. Who was its controller before becomes that again,
+// unless others have made somebody else its controller, or have taken that owner off it.
 func (h Holder) release(o *unstructured.Unstructured) {
-	if refs := h.without(o.GetOwnerReferences()); len(refs) > 0 {
+	refs := h.without(o.GetOwnerReferences())
+	if record := recordOn(o); record != nil && !slices.ContainsFunc(refs, controls) {
+		for i := range refs {
+			if refs[i].UID == record.Controller {
+				refs[i].Controller = ptr.To(true)
+			}
+		}
+	}
+	if len(refs) > 0 {
 		o.SetOwnerReferences(refs)
 	} else {
 		in("metadata", "ownerReferences").remove(o)
@@ -77,7 +93,7 @@ func (h Holder) without(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(refs), func(r metav1.OwnerReference) bool { return r.UID == h.UID })
 }
 
-func pointsTo(ref *metav1.OwnerReference, uid types.UID) bool { return ref != nil && ref.UID == uid }
+func controls(ref metav1.OwnerReference) bool { return ptr.Deref(ref.Controller, false) }
 
 // less is the map without a key; nil when nothing else is in it.
 func less(m map[string]string, key string) map[string]string {

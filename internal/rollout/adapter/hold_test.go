@@ -142,12 +142,12 @@ func TestOnlyWhatIsOursIsTakenOff(t *testing.T) {
 	other := map[string]any{"apiVersion": "a/v1", "kind": "Application", "name": "all", "uid": "tracker", "controller": true}
 	s := held(t, "CloneSet", fields{"metadata.ownerReferences": []any{other}, "metadata.labels": map[string]any{"a": "b"}, "metadata.annotations": map[string]any{"c": "d"}})
 	o := stored(t, "CloneSet", s)
-	if refs := o.GetOwnerReferences(); len(refs) != 2 || refs[1].Controller != nil || *refs[1].BlockOwnerDeletion {
+	if refs := o.GetOwnerReferences(); len(refs) != 2 || refs[0].Controller != nil || !*refs[1].Controller || *refs[1].BlockOwnerDeletion {
 		t.Fatalf("there can be one controller only, and there are %+v", refs)
 	}
 	act(t, s, observe(t, "CloneSet", s, Ask{}), engine.Release{Because: because, Mode: rolloutv1alpha1.InPlaceMode})
 	o = stored(t, "CloneSet", s)
-	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "tracker" || len(o.GetLabels()) != 1 || len(o.GetAnnotations()) != 1 {
+	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != "tracker" || !*refs[0].Controller || len(o.GetLabels()) != 1 || len(o.GetAnnotations()) != 1 {
 		t.Errorf("left are %+v, %v, %v", refs, o.GetLabels(), o.GetAnnotations())
 	}
 }

@@ -5,6 +5,7 @@ package adapter
 import (
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -59,6 +60,9 @@ func (s *Seen) hold(o *unstructured.Unstructured, by Holder, a engine.Hold) {
 		record = &Record{
 			Holder: by.UID, Of: o.GetUID(), Replicas: w.Replicas, Asked: w.Replicas,
 			Paused: where.paused.raw(o), Partition: where.partition.raw(o), Strategy: where.strategy.raw(o),
+		}
+		if controller := metav1.GetControllerOfNoCopy(s.Object); controller != nil && controller.UID != by.UID {
+			record.Controller = controller.UID
 		}
 		if w.Versions && s.older != "" {
 			record.Revision, record.Template = s.current, s.older

@@ -13,6 +13,9 @@ import (
 
 // locate waits for the workloads to be there. A kind that cannot be driven is for verify to say, when it is there.
 func (m *machine) locate() verdict {
+	if m.Blocked != "" {
+		return waitForWorkload(m.Blocked)
+	}
 	for _, side := range m.sides() {
 		w, ref := m.workload(side), m.ref(side)
 		switch {
@@ -48,7 +51,7 @@ func (m *machine) verify() verdict {
 	if running == nil {
 		running = &rolloutv1alpha1.RunningRollout{}
 	}
-	running.TargetRef, running.SourceRef, running.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
+	m.asked(running)
 	if v != nil {
 		if v.event == AlreadyDone {
 			m.status.Running = running // what was asked for, to know what is new
@@ -77,6 +80,14 @@ func (m *machine) verify() verdict {
 	}
 	m.status.NewPodTemplateIdentifier = m.Target.Template
 	return verdict{event: Verified, why: fmt.Sprintf("begins: %d pods in %d batches", running.Total, len(running.RolloutBatches))}
+}
+
+// asked notes what a rollout was asked for, to know what is new.
+func (m *machine) asked(r *rolloutv1alpha1.RunningRollout) {
+	r.TargetRef, r.SourceRef, r.TargetSize = m.Rollout.Target, m.Rollout.Source, m.Rollout.Plan.TargetSize
+	if asks := m.Rollout.Revisions; asks != nil {
+		r.TargetAppRevision, r.SourceAppRevision, r.Component = asks.Target, asks.Source, asks.Component
+	}
 }
 
 // kindOfRollout says what kind of change is asked for, and how many pods the batches divide; or why it is none.

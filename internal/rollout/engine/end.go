@@ -36,12 +36,21 @@ func (m *machine) asksAnew() string {
 	if r == nil {
 		return ""
 	}
+	asks := m.Rollout.Revisions
 	switch {
+	case asks != nil && r.TargetAppRevision != asks.Target:
+		return fmt.Sprintf("spec.targetAppRevisionName is now %s", asks.Target)
+	case asks != nil && r.SourceAppRevision != asks.Source:
+		return fmt.Sprintf("spec.sourceAppRevisionName is now %q", asks.Source)
+	case asks != nil && r.Component != asks.Component:
+		return fmt.Sprintf("its component is now %s", asks.Component)
+	case asks != nil: // the workloads are those of the revisions
 	case r.TargetRef != m.Rollout.Target:
 		return fmt.Sprintf("spec.targetRef is now %s %s", m.Rollout.Target.Kind, m.Rollout.Target.Name)
 	case !equality.Semantic.DeepEqual(r.SourceRef, m.Rollout.Source):
 		return "spec.sourceRef has changed"
-	case !equality.Semantic.DeepEqual(r.TargetSize, m.Rollout.Plan.TargetSize):
+	}
+	if !equality.Semantic.DeepEqual(r.TargetSize, m.Rollout.Plan.TargetSize) {
 		return "spec.rolloutPlan.targetSize has changed"
 	}
 	return ""
@@ -51,6 +60,9 @@ func (m *machine) asksAnew() string {
 func (m *machine) finalise() verdict {
 	if v, holds := m.letGo(true); holds {
 		return v
+	}
+	if m.Blocked != "" {
+		return waitForWorkload(m.Blocked)
 	}
 	if v, waits := m.lastHooks(string(rolloutv1alpha1.RolloutSucceedState)); waits {
 		return v

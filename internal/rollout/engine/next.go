@@ -76,7 +76,8 @@ func (m *machine) adopt() {
 	switch {
 	case m.status.ObservedGeneration > 0: // ours: others do not write it
 	case state.Rolling.IsFinal():
-		m.status.Running = &rolloutv1alpha1.RunningRollout{TargetRef: m.Rollout.Target, SourceRef: m.Rollout.Source, TargetSize: m.Rollout.Plan.TargetSize}
+		m.status.Running = &rolloutv1alpha1.RunningRollout{}
+		m.asked(m.status.Running)
 	case state != None:
 		m.status.RollingState, m.status.BatchRollingState = "", ""
 	}

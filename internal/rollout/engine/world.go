@@ -18,6 +18,9 @@ type World struct {
 	Target Workload
 	// Source is the older one; nil when the rollout has none.
 	Source *Workload
+	// Blocked says why the workloads are not brought to where the rollout can begin, or what follows its last batch is not done;
+	// empty when nothing is in the way.
+	Blocked string
 	// Calls are what is known of webhooks that were called, by the key of the call.
 	Calls map[string]Call
 	// Samples are those of metrics that were taken, by the key of the sample.
@@ -35,11 +38,20 @@ type Rollout struct {
 	Deleting, Finalizer bool
 	Target              rolloutv1alpha1.WorkloadReference
 	Source              *rolloutv1alpha1.WorkloadReference
-	Plan                rolloutv1alpha1.RolloutPlan
+	// Revisions are the application revisions that both stand for; nil for a rollout that names workloads. It can be asked for
+	// others before it is known which workloads these stand for.
+	Revisions *Revisions
+	Plan      rolloutv1alpha1.RolloutPlan
 	// RevertOnDelete of the object or of its plan.
 	RevertOnDelete bool
 	Annotations    map[string]string
 	Status         rolloutv1alpha1.RolloutStatus
+}
+
+// Revisions are a component of an application in two revisions of that.
+type Revisions struct {
+	// Source is empty for a change of the size alone.
+	Target, Source, Component string
 }
 
 // Workload is what is seen of a workload. Numbers are of pods.

@@ -23,6 +23,8 @@ type filler struct {
 	quote byte
 	// pattern is whether the string is a regular expression.
 	pattern bool
+	// filled is whether a text was filled into the string.
+	filled bool
 	// cut is whether an escape has begun inside the string, with nothing of the query left to escape.
 	cut bool
 }
@@ -37,10 +39,14 @@ func fill(query string, provider rolloutv1alpha1.MetricProviderType, texts map[s
 				return "", fmt.Errorf("{{ .%s }}: %w", name, err)
 			}
 			f.out.WriteString(text)
+			f.filled = true
 			query = rest
 			continue
 		}
 		query = query[f.literal(query):]
+	}
+	if f.filled && (f.quote == '"' || f.quote == '\'' || f.quote == '`') {
+		return "", fmt.Errorf("the string that %c begins has no end", f.quote)
 	}
 	return f.out.String(), nil
 }
@@ -58,7 +64,7 @@ func (f *filler) literal(query string) int {
 	n := 1
 	switch c := query[0]; {
 	case f.quote == 0 && (c == '"' || c == '\'' || c == '`' && f.promQL):
-		f.pattern = f.afterMatch()
+		f.pattern, f.filled = f.afterMatch(), false
 		f.quote = c
 	case f.quote == 0 && c == '#' && f.promQL:
 		f.quote = '\n'

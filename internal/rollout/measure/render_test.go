@@ -56,6 +56,7 @@ func TestRender(t *testing.T) {
 		"a JSONPath takes text as a string":             {web, `{.sets[?(@.name=={{ .Name }})].errors}`, fields(), `{.sets[?(@.name=="web-rollout")].errors}`, ""},
 		"a JSONPath takes text in a string, and as key": {web, `{.sets['{{ .Target }}'].x["#"]}`, fields(), `{.sets['web.eu'].x["#"]}`, ""},
 		"a JSONPath takes no text with quotes":          {web, `{.sets['{{ .Name }}']}`, evil, "", "cannot stand in a JSONPath"},
+		"a string that has no end takes no text":        {prometheus, `up{a="{{ .Name }}`, fields(), "", "the string that \" begins has no end"},
 		"an unknown field is named":                     {prometheus, `up{a={{ .Owner }}}`, fields(), "", "metric template errors: query: {{ .Owner }}: there is no such field; there are .Namespace"},
 		"a field of a field is unknown":                 {prometheus, `{{ .Name.First }}`, fields(), "", "{{ .Name.First }}: there is no such field"},
 		"an interval of nothing is refused":             {prometheus, `up[{{ .Interval }}]`, never, "", "{{ .Interval }}: 0s is too short"},

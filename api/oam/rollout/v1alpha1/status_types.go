@@ -206,6 +206,18 @@ type RunningRollout struct {
 	// +optional
 	SourceRef *WorkloadReference `json:"sourceRef,omitempty"`
 
+	// TargetAppRevision is the application revision that the target is of, of a rollout that names revisions.
+	// +optional
+	TargetAppRevision string `json:"targetAppRevision,omitempty"`
+
+	// SourceAppRevision is the application revision that is deployed when the rollout begins; absent for a change of the size.
+	// +optional
+	SourceAppRevision string `json:"sourceAppRevision,omitempty"`
+
+	// Component is the component of the application that is rolled out.
+	// +optional
+	Component string `json:"component,omitempty"`
+
 	// TargetSize is the targetSize of the plan.
 	// +optional
 	TargetSize *int32 `json:"targetSize,omitempty"`

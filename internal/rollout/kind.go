@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/step"
+)
+
+// Kind is a kind of object that has a RolloutPlan.
+type Kind interface {
+	// ID is its group, version and kind.
+	ID() schema.GroupVersionKind
+	// New is an empty object of the kind.
+	New() client.Object
+	// Subject finds out what an object asks for. It reads only.
+	Subject(ctx context.Context, object client.Object) (Subject, error)
+	// WithStatus is a copy of an object that has another status.
+	WithStatus(object client.Object, status rolloutv1alpha1.RolloutStatus) client.Object
+}
+
+// Subject is what an object with a RolloutPlan asks for.
+type Subject struct {
+	Rollout engine.Rollout
+	// Missing says why its workloads are not there yet; empty when only the workloads themselves can tell.
+	Missing string
+	// Own are the UIDs of controllers that the workloads may have: who keeps them for the same application.
+	Own []types.UID
+	// First are the steps that bring the workloads to where a rollout can begin. Nothing else is done before they are taken.
+	First []step.Step
+	// Last are the steps that follow the last batch, before the rollout has succeeded.
+	Last []step.Step
+}
+
+// Traits are the kind RolloutTrait: its workloads are there, and other people's.
+type Traits struct{}
+
+// ID is RolloutTrait.
+func (Traits) ID() schema.GroupVersionKind {
+	return rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind)
+}
+
+// New is an empty RolloutTrait.
+func (Traits) New() client.Object { return &rolloutv1alpha1.RolloutTrait{} }
+
+// Subject reads the spec.
+func (Traits) Subject(_ context.Context, object client.Object) (Subject, error) {
+	trait := object.(*rolloutv1alpha1.RolloutTrait)
+	rollout := Of(trait, trait.Spec.RolloutPlan, trait.Status)
+	rollout.Target = trait.Spec.TargetRef
+	if len(trait.Spec.SourceRef) > 0 {
+		rollout.Source = &trait.Spec.SourceRef[0]
+	}
+	return Subject{Rollout: rollout}, nil
+}
+
+// WithStatus is a copy of a RolloutTrait that has another status.
+func (Traits) WithStatus(object client.Object, status rolloutv1alpha1.RolloutStatus) client.Object {
+	after := object.(*rolloutv1alpha1.RolloutTrait).DeepCopy()
+	after.Status = status
+	return after
+}
+
+// Of is what every object with a plan and a status tells the engine. Which workloads it is about is for its kind to add.
+func Of(object client.Object, plan rolloutv1alpha1.RolloutPlan, status rolloutv1alpha1.RolloutStatus) engine.Rollout {
+	return engine.Rollout{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
+		Deleting: object.GetDeletionTimestamp() != nil, Finalizer: controllerutil.ContainsFinalizer(object, rolloutv1alpha1.FinalizerRollout),
+		Plan: plan, RevertOnDelete: plan.RevertOnDelete, Annotations: object.GetAnnotations(), Status: status,
+	}
+}
