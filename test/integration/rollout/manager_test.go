@@ -100,7 +100,7 @@ func manage(t *testing.T, ns string, through func(client.Client) client.Client) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := rollout.New(rollout.Dependencies{
+	r, err := rollout.New(rollout.Traits{}, rollout.Dependencies{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: through(mgr.GetClient()), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
 		Kinds: &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: kinds},
 		Errands: rollout.Errands{
