@@ -16,10 +16,13 @@ import (
 	"slipway.dev/slipway/test/node"
 )
 
+// unkept: the server keeps no generations in statuses of pods, as one before Kubernetes 1.34.
+var unkept bool
+
 // work does what scheduler and node would do next with each pod.
 func work(t *testing.T, ns string) {
 	t.Helper()
-	model := node.Model{}
+	model := node.Model{NoGenerations: unkept}
 	for _, p := range podsOf(t, ns) {
 		if p.Spec.NodeName == "" {
 			binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "any"}}
@@ -44,6 +47,7 @@ func work(t *testing.T, ns string) {
 		if err := live.Status().Patch(t.Context(), &p, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
 			t.Fatalf("reporting pod %s: %v", p.Name, err)
 		}
+		unkept = unkept || out.Status.ObservedGeneration > 0 && p.Status.ObservedGeneration == 0
 	}
 }
 
