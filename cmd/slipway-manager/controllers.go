@@ -17,6 +17,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cafe"
 	"slipway.dev/slipway/internal/cloneset"
 	"slipway.dev/slipway/internal/freshness"
@@ -34,6 +35,8 @@ var controllers = map[string]controller{
 	"cafedeployment": {
 		owner: cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind).GroupKind(), setUp: setUpCafeDeployment, sets: cafe.Owned,
 	},
+	"application":  {owner: oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind(), setUp: setUpApplication},
+	"approllout":   {owner: oamv1beta1.GroupVersion.WithKind(oamv1beta1.AppRolloutKind).GroupKind(), setUp: setUpAppRollout},
 	"rollouttrait": {owner: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind).GroupKind(), setUp: setUpRolloutTrait},
 }
 

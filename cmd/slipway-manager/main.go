@@ -9,10 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"slipway.dev/slipway/internal/application/worker"
 )
 
 func main() {
+	if worker.IsAsked(os.Args) {
+		os.Exit(worker.Main(clock.RealClock{}))
+	}
 	leanHeap()
 	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway-manager:", err)

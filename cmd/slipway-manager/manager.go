@@ -30,6 +30,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // run runs the enabled controllers until ctx ends, which is no error, or the lease is lost, which is one.
@@ -52,6 +53,9 @@ func run(ctx context.Context, o *options, enabled []string, logger logr.Logger) 
 	return nil
 }
 
+// managerName stands before the version in the user agent, and the API server takes it for the field manager of our writes.
+const managerName = "slipway-manager"
+
 // restConfig says how to reach the cluster: by the file, else as clients usually find it. Requests are not throttled
 // on this side: what runs in parallel is bounded, and the API server's own fairness does the rest.
 func restConfig(kubeconfig string) (*rest.Config, error) {
@@ -62,7 +66,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.QPS = -1
-	config.UserAgent = "slipway-manager/" + currentVersion()
+	config.UserAgent = managerName + "/" + currentVersion()
 	return config, nil
 }
 
@@ -154,7 +158,7 @@ func newClient(config *rest.Config, options client.Options) (client.Client, erro
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	err := errors.Join(clientgoscheme.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
-		rolloutv1alpha1.AddToScheme(scheme))
+		rolloutv1alpha1.AddToScheme(scheme), oamv1beta1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/freshness"
 )
@@ -31,15 +32,18 @@ const (
 
 // options are what the flags say.
 type options struct {
-	kubeconfig       string
-	watchNamespaces  []string
-	controllers      []string
-	concurrency      int
-	writeConcurrency int
-	keepManagers     bool
-	freshnessTimeout time.Duration
-	allowHosts       []string
-	workloadKinds    string
+	kubeconfig      string
+	watchNamespaces []string
+	controllers     []string
+	concurrency     int
+	// definitionNamespace has definitions for all applications, and revisionLimit is how many of their revisions are kept.
+	definitionNamespace string
+	revisionLimit       int
+	writeConcurrency    int
+	keepManagers        bool
+	freshnessTimeout    time.Duration
+	allowHosts          []string
+	workloadKinds       string
 
 	leaderElect    bool
 	leaseNamespace string
@@ -57,20 +61,23 @@ type options struct {
 
 func defaultOptions() *options {
 	return &options{
-		controllers:      []string{"*"},
-		concurrency:      10,
-		writeConcurrency: apply.DefaultConcurrency,
-		freshnessTimeout: freshness.DefaultTimeout,
-		leaderElect:      true,
-		leaseName:        leaseName,
-		leaseDuration:    15 * time.Second,
-		renewDeadline:    10 * time.Second,
-		retryPeriod:      2 * time.Second,
-		metricsAddress:   ":8080",
-		healthAddress:    ":8081",
-		pprofAddress:     "0",
-		logFormat:        "text",
-		logLevel:         "info",
+		controllers: []string{"*"},
+		concurrency: 10,
+
+		definitionNamespace: oamv1beta1.SystemNamespace,
+		revisionLimit:       10,
+		writeConcurrency:    apply.DefaultConcurrency,
+		freshnessTimeout:    freshness.DefaultTimeout,
+		leaderElect:         true,
+		leaseName:           leaseName,
+		leaseDuration:       15 * time.Second,
+		renewDeadline:       10 * time.Second,
+		retryPeriod:         2 * time.Second,
+		metricsAddress:      ":8080",
+		healthAddress:       ":8081",
+		pprofAddress:        "0",
+		logFormat:           "text",
+		logLevel:            "info",
 	}
 }
 
@@ -93,6 +100,10 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 
 	flags.StringSliceVar(&o.allowHosts, "allow-hosts", o.allowHosts,
 		"the only hosts that webhooks and metrics of rollouts may be on: names, '*.example.com', addresses, each with a port or without; empty means all but link-local ones")
+	flags.StringVar(&o.definitionNamespace, "definition-namespace", o.definitionNamespace,
+		"namespace of the definitions that an application's own namespace does not have")
+	flags.IntVar(&o.revisionLimit, "application-revision-limit", o.revisionLimit,
+		"revisions of an application that are kept although nothing uses them")
 	flags.StringVar(&o.workloadKinds, "workload-kinds", o.workloadKinds,
 		"file that tells how workloads of other kinds are rolled out; empty means none besides those whose definitions tell it")
 
@@ -134,6 +145,8 @@ func (o *options) complete() ([]string, error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	wrong(o.revisionLimit < 0, "--application-revision-limit is %d, it must not be negative", o.revisionLimit)
+	wrong(o.definitionNamespace == "", "--definition-namespace is empty: name a namespace")
 	wrong(o.concurrency < 1, "--concurrency is %d, it must be at least 1", o.concurrency)
 	wrong(o.writeConcurrency < 1, "--write-concurrency is %d, it must be at least 1", o.writeConcurrency)
 	wrong(o.freshnessTimeout <= 0, "--freshness-timeout is %s, it must be more than 0", o.freshnessTimeout)

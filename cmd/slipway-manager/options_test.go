@@ -55,7 +55,7 @@ func TestWrongFlagsAreNamedAllAtOnce(t *testing.T) {
 		},
 		"a controller that does not exist": {
 			args: []string{"--controllers=*,-daemonset"},
-			want: []string{`--controllers names "-daemonset", there are: cafedeployment, cloneset, inplaceset, rollouttrait, statefulset`},
+			want: []string{`--controllers names "-daemonset", there are: application, approllout, cafedeployment, cloneset, inplaceset, rollouttrait, statefulset`},
 		},
 		"a namespace without a name": {
 			args: []string{"--watch-namespaces=a,,b"},
@@ -82,10 +82,10 @@ func TestControllersAreChosenByName(t *testing.T) {
 		list []string
 		want []string // nil means an error
 	}{
-		"a star means all":                      {[]string{"*"}, []string{"cafedeployment", "cloneset", "inplaceset", "rollouttrait", "statefulset"}},
+		"a star means all":                      {[]string{"*"}, []string{"application", "approllout", "cafedeployment", "cloneset", "inplaceset", "rollouttrait", "statefulset"}},
 		"a name means that one":                 {[]string{"cloneset"}, []string{"cloneset"}},
-		"naming one twice runs it once":         {[]string{"cloneset", "*", "cloneset"}, []string{"cafedeployment", "cloneset", "inplaceset", "rollouttrait", "statefulset"}},
-		"leaving the last one out is a mistake": {[]string{"*", "-cafedeployment", "-cloneset", "-inplaceset", "-rollouttrait", "-statefulset"}, nil},
+		"naming one twice runs it once":         {[]string{"cloneset", "*", "cloneset"}, []string{"application", "approllout", "cafedeployment", "cloneset", "inplaceset", "rollouttrait", "statefulset"}},
+		"leaving the last one out is a mistake": {[]string{"*", "-application", "-approllout", "-cafedeployment", "-cloneset", "-inplaceset", "-rollouttrait", "-statefulset"}, nil},
 		"leaving out wins in any order":         {[]string{"-cloneset", "cloneset"}, nil},
 		"nothing named is a mistake":            {nil, nil},
 	}

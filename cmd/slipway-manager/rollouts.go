@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/application/rolling"
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/errand"
@@ -23,7 +24,18 @@ import (
 )
 
 func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
-	kinds, err := readKinds(o.workloadKinds)
+	return setUpRollout(mgr, o, func(*adapter.Adapters) rollout.Kind { return rollout.Traits{} })
+}
+
+func setUpAppRollout(mgr ctrl.Manager, o *options, _ bool) error {
+	return setUpRollout(mgr, o, func(kinds *adapter.Adapters) rollout.Kind {
+		return rolling.AppRollouts{Live: mgr.GetAPIReader(), Kinds: kinds, Clock: clock.RealClock{}}
+	})
+}
+
+// setUpRollout has the manager roll out what objects of a kind ask for, which needs to know the kinds of workloads.
+func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) rollout.Kind) error {
+	known, err := readKinds(o.workloadKinds)
 	if err != nil {
 		return err
 	}
@@ -31,12 +43,13 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 	if err != nil {
 		return fmt.Errorf("--allow-hosts: %w", err)
 	}
-	held, err := newHeld(mgr, o)
+	held, err := newLabelled(mgr, o, labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}))
 	if err != nil {
 		return err
 	}
+	kinds := &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: known}
 	logger := mgr.GetLogger().WithName("errands")
-	reconciler, err := rollout.New(rollout.Traits{}, rollout.Dependencies{
+	reconciler, err := rollout.New(kindOf(kinds), rollout.Dependencies{
 		Cache:  mgr.GetCache(),
 		Live:   mgr.GetAPIReader(),
 		Client: mgr.GetClient(),
@@ -44,7 +57,7 @@ func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
 		Clock:  clock.RealClock{},
 		Writes: newTracker(mgr, o),
 		Apply:  o.apply(),
-		Kinds:  &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: kinds},
+		Kinds:  kinds,
 		Errands: rollout.Errands{
 			Hooks:   errand.NewDesk[hook.Answer](clock.RealClock{}, logger, nil),
 			Metrics: errand.NewDesk[measure.Sample](clock.RealClock{}, logger, calls.Close),
@@ -77,23 +90,23 @@ func readKinds(file string) (adapter.Registry, error) {
 	return kinds, nil
 }
 
-// newHeld is a cache of what rollouts hold, and of nothing else: the server leaves the rest out.
-func newHeld(mgr ctrl.Manager, o *options) (cache.Cache, error) {
-	held, err := cluster.New(mgr.GetConfig(), func(c *cluster.Options) {
+// newLabelled is a cache of what has certain labels, and of nothing else: the server leaves the rest out.
+func newLabelled(mgr ctrl.Manager, o *options, selector labels.Selector) (cache.Cache, error) {
+	labelled, err := cluster.New(mgr.GetConfig(), func(c *cluster.Options) {
 		c.Scheme = mgr.GetScheme()
 		c.Logger = mgr.GetLogger()
 		c.HTTPClient = mgr.GetHTTPClient()
 		c.Cache = cache.Options{
 			DefaultNamespaces:    namespaces(o.watchNamespaces),
-			DefaultLabelSelector: labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}),
+			DefaultLabelSelector: selector,
 			DefaultTransform:     keepAppliers,
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the cache of workloads that rollouts hold: %w", err)
+		return nil, fmt.Errorf("making the cache of what has labels %s: %w", selector, err)
 	}
-	if err := mgr.Add(held); err != nil {
-		return nil, fmt.Errorf("adding the cache of workloads that rollouts hold: %w", err)
+	if err := mgr.Add(labelled); err != nil {
+		return nil, fmt.Errorf("adding the cache of what has labels %s: %w", selector, err)
 	}
-	return held.GetCache(), nil
+	return labelled.GetCache(), nil
 }

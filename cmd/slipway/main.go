@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"slipway.dev/slipway/internal/application/worker"
 	"slipway.dev/slipway/internal/cli"
 )
 
@@ -24,6 +25,9 @@ import (
 var version = "dev"
 
 func main() {
+	if worker.IsAsked(os.Args) {
+		os.Exit(worker.Main(clock.RealClock{}))
+	}
 	os.Exit(run())
 }
 
@@ -31,14 +35,23 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	quietLibraries()
+	program, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error: finding the program itself, which renders in a process of its own:", err)
+		return cli.ExitError
+	}
+	workers := worker.New(program, clock.RealClock{})
+	defer workers.Close()
 	root := cli.New(cli.Environment{
 		Streams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Getenv:  os.Getenv,
 		Clock:   clock.RealClock{},
 		Version: version,
 		Program: cli.Program(os.Args[0]),
+
+		Renderer: workers,
 	})
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	if err != nil && !cli.IsTold(err) {
 		fmt.Fprintln(os.Stderr, "error:", err)
 	}

@@ -25,6 +25,9 @@ type addition struct {
 	words map[string]string
 }
 
+// ended is true for a rollout whose status stands at the root of its kind and says that it has ended.
+const ended = "has(oldSelf.status) && has(oldSelf.status.rollingState) && oldSelf.status.rollingState in ['rolloutSucceed', 'rolloutFailed']"
+
 // additions by the file name of a CRD.
 var additions = map[string][]addition{
 	"apps.cafe.cloud.alipay.com_cafedeployments.yaml": {
@@ -56,12 +59,41 @@ var additions = map[string][]addition{
 		{piece: "reservedordinals.yaml", paths: []string{"spec.reserveOrdinals"}},
 		{piece: "lifecyclehook.yaml", paths: []string{"spec.lifecycle.preDelete", "spec.lifecycle.inPlaceUpdate", "spec.lifecycle.preNormal"}},
 	},
+	"core.oam.dev_applications.yaml": {
+		{piece: "namedmetadata.yaml", paths: []string{"metadata"}},
+		{piece: "unservedapplication.yaml", paths: []string{"spec"}},
+		{piece: "unservedcomponent.yaml", paths: []string{"spec.components[]"}},
+		{piece: "hookmetadata.yaml", paths: []string{"spec.rolloutPlan.rolloutWebhooks[].metadata",
+			"spec.rolloutPlan.rolloutBatches[].batchRolloutWebhooks[].metadata"}},
+		{piece: "rolloutupdate.yaml", paths: []string{""}, words: map[string]string{
+			"Another": "!has(self.spec.rolloutPlan) || !has(oldSelf.spec.rolloutPlan) || self.spec.components != oldSelf.spec.components",
+			// What a rollout goes by is in the status from its first moment on; many applications with a plan are not rolled out at all.
+			"Ended": "!has(oldSelf.status) || !has(oldSelf.status.rollout) || " +
+				"oldSelf.status.rollout.rollingState in ['', 'rolloutSucceed', 'rolloutFailed']",
+			"Single": "(!has(oldSelf.status.rollout.LastSourceAppRevision) || oldSelf.status.rollout.LastSourceAppRevision == '')",
+			"Target": "components",
+		}},
+	},
+	"core.oam.dev_approllouts.yaml": {
+		{piece: "hookmetadata.yaml", paths: []string{"spec.rolloutPlan.rolloutWebhooks[].metadata",
+			"spec.rolloutPlan.rolloutBatches[].batchRolloutWebhooks[].metadata"}},
+		{piece: "rolloutupdate.yaml", paths: []string{""}, words: map[string]string{
+			"Another": "self.spec.targetAppRevisionName != oldSelf.spec.targetAppRevisionName || " +
+				"(has(self.spec.sourceAppRevisionName) ? self.spec.sourceAppRevisionName : '') != " +
+				"(has(oldSelf.spec.sourceAppRevisionName) ? oldSelf.spec.sourceAppRevisionName : '') || " +
+				"(has(self.spec.componentList) ? self.spec.componentList : []) != (has(oldSelf.spec.componentList) ? oldSelf.spec.componentList : [])",
+			"Ended":  ended,
+			"Single": "(!has(oldSelf.spec.sourceAppRevisionName) || oldSelf.spec.sourceAppRevisionName == '')",
+			"Target": "targetAppRevisionName, sourceAppRevisionName or componentList",
+		}},
+	},
 	"standard.oam.dev_rollouttraits.yaml": {
 		{piece: "hookmetadata.yaml", paths: []string{"spec.rolloutPlan.rolloutWebhooks[].metadata",
 			"spec.rolloutPlan.rolloutBatches[].batchRolloutWebhooks[].metadata"}},
 		{piece: "rolloutupdate.yaml", paths: []string{""}, words: map[string]string{
 			"Another": "self.spec.targetRef != oldSelf.spec.targetRef || " +
 				"(has(self.spec.sourceRef) ? self.spec.sourceRef : []) != (has(oldSelf.spec.sourceRef) ? oldSelf.spec.sourceRef : [])",
+			"Ended":  ended,
 			"Single": "(!has(oldSelf.spec.sourceRef) || size(oldSelf.spec.sourceRef) == 0)",
 			"Target": "targetRef or sourceRef",
 		}},

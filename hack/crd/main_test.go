@@ -94,7 +94,7 @@ func TestEveryPieceIsUsed(t *testing.T) {
 }
 
 func TestAPieceIsWrittenInTheWordsOfItsKind(t *testing.T) {
-	words := map[string]string{"Another": "self.spec.a != oldSelf.spec.a", "Single": "true", "Target": "name of a"}
+	words := map[string]string{"Another": "self.spec.a != oldSelf.spec.a", "Ended": "false", "Single": "true", "Target": "name of a"}
 	text, err := write(addition{piece: "rolloutupdate.yaml", words: words})
 	if err != nil {
 		t.Fatalf("writing: %v", err)
@@ -117,7 +117,7 @@ func TestAPieceIsWrittenInTheWordsOfItsKind(t *testing.T) {
 }
 
 func TestAMissingWordIsAnError(t *testing.T) {
-	text, err := write(addition{piece: "rolloutupdate.yaml", words: map[string]string{"Another": "true", "Single": "true"}})
+	text, err := write(addition{piece: "rolloutupdate.yaml", words: map[string]string{"Another": "true", "Ended": "true", "Single": "true"}})
 	if err == nil || !strings.Contains(err.Error(), `"Target"`) {
 		t.Errorf("got %d bytes and error %v, want an error that names the word", len(text), err)
 	}

@@ -199,6 +199,8 @@ func (a *Applier) write(ctx context.Context, owner types.UID, s step.Step) error
 		return err
 	case step.CreateSet:
 		return a.createSet(ctx, owner, s)
+	case step.Apply:
+		return a.apply(ctx, owner, s)
 	case step.ChangeSet:
 		return a.changeSet(ctx, owner, s)
 	case step.DeleteSet:

@@ -47,7 +47,7 @@ func unitOf(s step.Step) string {
 	case step.CreatePod, step.DeletePod, step.AdoptPod, step.ReleasePod, step.PatchPod, step.SetConditions, step.UpdateInPlace:
 		return s.Subject()
 	case step.CreateRevision, step.AdoptRevision, step.RenumberRevision, step.ForgetRevision, step.TrimPodsToDelete,
-		step.CreateSet, step.ChangeSet, step.DeleteSet, step.Annotate, step.SetFinalizers:
+		step.CreateSet, step.Apply, step.ChangeSet, step.DeleteSet, step.Annotate, step.SetFinalizers:
 		return ""
 	}
 	panic(fmt.Sprintf("apply: step %T has no unit", s))

@@ -125,6 +125,8 @@ func objectOf(s step.Step) runtime.Object {
 		ref.Kind, ref.Namespace, ref.UID = claimKind, s.Namespace, s.UID
 	case step.CreateSet:
 		return s.Set
+	case step.Apply:
+		return s.Object
 	case step.ChangeSet:
 		return s.Before
 	default:
@@ -161,6 +163,8 @@ func eventOf(s step.Step) (Words, bool) {
 		return Words{"SuccessfulUpdate", "FailedUpdate", "Adopt"}, true
 	case step.CreateSet:
 		return Words{"SuccessfulCreate", "FailedCreate", "Create"}, true
+	case step.Apply: // that it is applied is told by who wants it: most of the time it changes nothing
+		return Words{Failed: "FailedApply", Action: "Apply"}, true
 	case step.ChangeSet:
 		return Words{"SuccessfulUpdate", "FailedUpdate", "Update"}, true
 	case step.DeleteSet:

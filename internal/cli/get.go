@@ -33,7 +33,7 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, k := range append(shownKinds(), rolloutKind()) {
+	for _, k := range append(shownKinds(), rolloutKind(), appKind()) {
 		get.AddCommand(newGetSets(env, flags, k, "get"))
 	}
 	return get

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 func newPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -19,7 +21,7 @@ func newPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		Long: "Let a release touch no further pods: those that are on their way arrive. Of a CafeDeployment no further group begins.\n" +
 			"Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s pause web\n  %[1]s pause cloneset/web", env.Program),
-	}, append(shownKinds(), rolloutKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, true) })
+	}, append(shownKinds(), rolloutKind(), appKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, true) })
 }
 
 func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -28,7 +30,7 @@ func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Com
 		Short:   "Let a paused release go on",
 		Long:    "Let a paused release go on where it is. Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s resume web\n  %[1]s resume cloneset/web", env.Program),
-	}, append(shownKinds(), rolloutKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, false) })
+	}, append(shownKinds(), rolloutKind(), appKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, false) })
 }
 
 func setPause(ctx context.Context, e *edit, pause bool) error {
@@ -44,6 +46,9 @@ func setPause(ctx context.Context, e *edit, pause bool) error {
 	}
 	if onDelete, _, _ := unstructured.NestedString(before.Object, "spec", "updateStrategy", "type"); onDelete == "OnDelete" {
 		return fmt.Errorf("%s %s updates pods only when somebody deletes them (updateStrategy.type OnDelete): there is nothing to pause", e.kind.Name(), e.key())
+	}
+	if _, has, _ := unstructured.NestedMap(before.Object, path[:len(path)-1]...); !has && e.kind.Name() == oamv1beta1.ApplicationKind {
+		return fmt.Errorf("%s %s has no rolloutPlan: what changes is applied at once, and there is nothing to pause", e.kind.Name(), e.key())
 	}
 	switch {
 	case is && pause:

@@ -16,7 +16,7 @@ import (
 )
 
 func rolloutKind() shownKind {
-	return shownKind{shown: rollouts.Kind{}, command: "rollout", plural: "rollouttraits", short: []string{"rollouttrait", "rt"},
+	return shownKind{shown: rollouts.Kind(), command: "rollout", plural: "rollouttraits", short: []string{"rollouttrait", "rt"},
 		pause: []string{"rolloutPlan", "paused"}, shows: "batches", each: "every batch"}
 }
 

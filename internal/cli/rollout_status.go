@@ -90,7 +90,7 @@ func (s *rolloutStatus) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	changed := feed.NewSignal()
-	watch, err := rollouts.Kind{}.Follow(ctx, s.client, s.key(), changed)
+	watch, err := rollouts.Kind().Follow(ctx, s.client, s.key(), changed)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *rolloutStatus) follow(ctx context.Context) error {
 	var newest *rolloutv1alpha1.RolloutTrait
 	told := ""
 	err = live.Show(ctx, plain, s.env.Clock, changed, func(time.Time) (live.Frame, bool, error) {
-		if newest, err = watch.Rollout(); err != nil {
+		if newest, err = watch.Object(); err != nil {
 			return live.Frame{}, false, err
 		}
 		line := tree.Clean(rollouts.Line(newest))

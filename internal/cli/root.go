@@ -31,6 +31,8 @@ type Environment struct {
 	// OffersResize asks that cluster whether it can change the resources of living pods. Nil means OffersResize of this
 	// package.
 	OffersResize func(flags *genericclioptions.ConfigFlags, userAgent string) (bool, error)
+	// Renderer evaluates the templates of definitions. Nil means here, without limits of time and memory.
+	Renderer Renderer
 }
 
 // Program is the name to show for the path that a program was started by: as kubectl-slipway
@@ -51,6 +53,9 @@ func New(env Environment) *cobra.Command {
 	if env.OffersResize == nil {
 		env.OffersResize = OffersResize
 	}
+	if env.Renderer == nil {
+		env.Renderer = direct{}
+	}
 	flags := genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:   "slipway",
@@ -69,7 +74,8 @@ func New(env Environment) *cobra.Command {
 	root.SetErr(env.Streams.ErrOut)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(newGet(env, flags), newPlan(env, flags), newConfirm(env, flags), newPause(env, flags), newResume(env, flags),
-		newUndo(env, flags), newRollout(env, flags), newVersion(env))
+		newUndo(env, flags), newRollout(env, flags),
+		newApp(env, flags), newDef(env), newVersion(env))
 	return root
 }
 

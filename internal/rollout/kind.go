@@ -36,7 +36,7 @@ type Subject struct {
 	Own []types.UID
 	// First are the steps that bring the workloads to where a rollout can begin. Nothing else is done before they are taken.
 	First []step.Step
-	// Last are the steps that follow the last batch, before the rollout has succeeded.
+	// Last are the steps that follow the end of a rollout, when it has let its workloads go.
 	Last []step.Step
 }
 

@@ -60,7 +60,7 @@ func (r *Reconciler) look(ctx context.Context, o *observed, side engine.Side, re
 	}
 	o.by[side] = seen
 	if seen.Workload.Found {
-		return r.watches.of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+		return r.watches.Watch(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
 	}
 	return nil
 }

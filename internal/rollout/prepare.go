@@ -7,7 +7,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 )
 
@@ -15,8 +14,8 @@ import (
 // What is refused keeps the engine waiting, and it says why.
 func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) []apply.Outcome {
 	w, steps := &o.world, o.subject.First
-	if w.Rollout.Status.RollingState == rolloutv1alpha1.FinalisingState && !w.Target.Held && (w.Source == nil || !w.Source.Held) {
-		steps = o.subject.Last
+	if !w.Target.Held && (w.Source == nil || !w.Source.Held) {
+		steps = append(steps, o.subject.Last...)
 	}
 	outcomes := r.others.Steps(ctx, object.GetUID(), steps)
 	if err := apply.Errors(outcomes); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
@@ -49,7 +50,7 @@ type Reconciler struct {
 	kind Kind
 	// own writes rollouts, and others writes workloads, which are read live.
 	own, others *apply.Applier
-	watches     *watches
+	watches     *owned.Kinds
 	meters      *meters
 }
 
@@ -66,7 +67,7 @@ func New(kind Kind, d Dependencies) (*Reconciler, error) {
 		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
 	}
 	return &Reconciler{
-		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: newWatches(kind), meters: meters,
+		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: owned.WatchedBy(kind.ID().GroupKind()), meters: meters,
 	}, nil
 }
 

@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("setting up the %s controller: %w", r.kind.ID().Kind, err)
 	}
-	r.watches.held, r.watches.controller = o.Held, built
+	r.watches.Begin(o.Held, built)
 	if err := errors.Join(mgr.Add(r.Errands.Hooks), mgr.Add(r.Errands.Metrics)); err != nil {
 		return fmt.Errorf("having the manager run errands: %w", err)
 	}

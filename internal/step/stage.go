@@ -18,7 +18,7 @@ const (
 // StageOf returns the stage of a step.
 func StageOf(s Step) Stage {
 	switch s.(type) {
-	case CreateRevision, AdoptRevision, RenumberRevision, SetFinalizers:
+	case CreateRevision, AdoptRevision, RenumberRevision, SetFinalizers, Apply:
 		return Recording
 	case AdoptPod, ReleasePod, PatchPod, SetConditions, UpdateInPlace, DeletePod, DeleteClaim, GiveClaim, ResizeClaim, Annotate,
 		ChangeSet, DeleteSet:

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -249,7 +250,19 @@ type ChangeSet struct {
 // Subject returns the name of the set.
 func (s ChangeSet) Subject() string { return s.Before.GetName() }
 
-// DeleteSet deletes a pod set that has no pods.
+// Apply applies an object on the server's side, so that fields that others own and that it does not name stay as they are. It
+// becomes the owner of those that it names. With a UID and a resource version in it, it fails with a conflict when the object is
+// no longer that version.
+type Apply struct {
+	Because
+	// Object has the fields that are applied, and its kind.
+	Object *unstructured.Unstructured
+}
+
+// Subject returns the kind and the name of the object: an application has many of one name.
+func (s Apply) Subject() string { return s.Object.GetKind() + " " + s.Object.GetName() }
+
+// DeleteSet deletes a pod set that has no pods, or another object that nothing needs any more.
 type DeleteSet struct {
 	Because
 	Target

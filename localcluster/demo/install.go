@@ -24,7 +24,8 @@ import (
 // crds are those that the manifest brings. None of somebody else's may be overwritten.
 var crds = []string{
 	"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io",
-	"metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev",
+	"applicationrevisions.core.oam.dev", "applications.core.oam.dev", "approllouts.core.oam.dev", "componentdefinitions.core.oam.dev",
+	"traitdefinitions.core.oam.dev", "metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev",
 }
 
 const (

@@ -22,6 +22,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 	"slipway.dev/slipway/test/ground"
@@ -91,6 +92,7 @@ func (e *environment) up(ctx context.Context) {
 	Expect(kruisev1beta1.AddToScheme(scheme)).To(Succeed())
 	Expect(rolloutv1alpha1.AddToScheme(scheme)).To(Succeed())
 	Expect(cafev1alpha1.AddToScheme(scheme)).To(Succeed())
+	Expect(oamv1beta1.AddToScheme(scheme)).To(Succeed())
 	e.Client, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}

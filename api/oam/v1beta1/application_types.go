@@ -16,15 +16,17 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=applications,shortName=app
-// +kubebuilder:printcolumn:name="COMPONENT",type=string,JSONPath=`.spec.components[*].name`,description="Components"
-// +kubebuilder:printcolumn:name="TYPE",type=string,JSONPath=`.spec.components[*].type`,description="Types of the components"
+// +kubebuilder:printcolumn:name="COMPONENT",type=string,JSONPath=`.spec.components[0].name`,description="First component"
+// +kubebuilder:printcolumn:name="TYPE",type=string,JSONPath=`.spec.components[0].type`,description="Type of the first component"
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=`.status.phase`,description="What the application is doing"
-// +kubebuilder:printcolumn:name="HEALTHY",type=string,JSONPath=`.status.services[*].healthy`,description="Health of the components"
+// +kubebuilder:printcolumn:name="HEALTHY",type=string,JSONPath=`.status.healthyServices`,description="Components that are healthy, of all"
 // +kubebuilder:printcolumn:name="REVISION",type=integer,JSONPath=`.status.latestRevision.revision`,description="Number of the latest revision"
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="What it waits for or what is wrong"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
 // +kubebuilder:printcolumn:name="BATCH-STATE",type=string,priority=1,JSONPath=`.status.rollout.batchRollingState`,description="State of the current batch"
 // +kubebuilder:printcolumn:name="ROLLING-STATE",type=string,priority=1,JSONPath=`.status.rollout.rollingState`,description="State of the rollout"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="must be a DNS label of at most 52 characters: letters a to z, digits and '-', with a letter or digit at both ends",fieldPath=".metadata.name"
+// +kubebuilder:validation:XValidation:rule=`has(self.spec.rolloutPlan) || !has(oldSelf.spec.rolloutPlan) || self.spec.components != oldSelf.spec.components || !has(oldSelf.status) || !has(oldSelf.status.rollout) || oldSelf.status.rollout.rollingState in ["", "rolloutSucceed", "rolloutFailed"]`,message="must not be removed while its rollout is in progress, because all pods that are left would change at once: set paused to hold it, or remove batchPartition to let it go on. With other components it may be removed",fieldPath=".spec.rolloutPlan"
 type Application struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -80,6 +82,11 @@ type ApplicationComponent struct {
 	// +optional
 	Properties *runtime.RawExtension `json:"properties,omitempty"`
 
+	// Scopes is accepted from manifests of others, and has no effect.
+	// +kubebuilder:validation:MaxProperties=20
+	// +optional
+	Scopes map[string]string `json:"scopes,omitempty"`
+
 	// Traits change the workload or add objects to it, in this order. At most 50.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
@@ -121,6 +128,10 @@ type ApplicationStatus struct {
 	// LatestRevision is the newest revision of the spec and of the definitions, deployed or not.
 	// +optional
 	LatestRevision *Revision `json:"latestRevision,omitempty"`
+
+	// HealthyServices is how many of the components are healthy, as in "2/3". It is what lists show.
+	// +optional
+	HealthyServices string `json:"healthyServices,omitempty"`
 
 	// Rollout is how far the rollout by the rolloutPlan is.
 	// +optional

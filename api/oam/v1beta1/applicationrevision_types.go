@@ -34,10 +34,14 @@ type ApplicationRevisionList struct {
 	Items []ApplicationRevision `json:"items"`
 }
 
-// ApplicationRevisionSpec is the snapshot.
+// ApplicationRevisionSpec is the snapshot. What it has of other kinds has no type in the schema: only then a rule compares all of
+// it; in an object with a type, a member that takes the place of an unknown one would pass for it.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="must not be changed: a revision is what was deployed. Edit the Application to make another one"
 type ApplicationRevisionSpec struct {
 	// Revision is the number of the revision, from 1. Absent means the number at the end of its name.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=999999999
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 
@@ -45,20 +49,17 @@ type ApplicationRevisionSpec struct {
 	// the labels and annotations that people have set.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
 	Application Application `json:"application"`
 
 	// ComponentDefinitions that the application used, by name.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
 	// +optional
 	ComponentDefinitions map[string]ComponentDefinition `json:"componentDefinitions,omitempty"`
 
 	// TraitDefinitions that the application used, by name.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
 	// +optional
 	TraitDefinitions map[string]TraitDefinition `json:"traitDefinitions,omitempty"`
 
@@ -84,7 +85,7 @@ type ComponentRevision struct {
 
 	// Workload is the workload as it was rendered, traits included.
 	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
 	// +optional
 	Workload *runtime.RawExtension `json:"workload,omitempty"`
 
@@ -105,6 +106,6 @@ type RenderedResource struct {
 
 	// Object is what was rendered.
 	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:Schemaless
 	Object runtime.RawExtension `json:"object"`
 }

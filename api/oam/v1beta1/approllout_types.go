@@ -41,6 +41,9 @@ type AppRolloutList struct {
 }
 
 // AppRolloutSpec is what the user wants.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.sourceAppRevisionName) || self.sourceAppRevisionName != self.targetAppRevisionName || oldSelf.optMap(o, has(o.sourceAppRevisionName) && o.sourceAppRevisionName == o.targetAppRevisionName).orValue(false)",optionalOldSelf=true,messageExpression="'must be another revision than targetAppRevisionName, and both are %s: leave it out for a scale'.format([self.targetAppRevisionName])",message="must be another revision than targetAppRevisionName: leave it out for a scale",fieldPath=".sourceAppRevisionName"
+// +kubebuilder:validation:XValidation:rule=`has(self.sourceAppRevisionName) && self.sourceAppRevisionName != "" || has(self.rolloutPlan.targetSize) || oldSelf.optMap(o, (!has(o.sourceAppRevisionName) || o.sourceAppRevisionName == "") && !has(o.rolloutPlan.targetSize)).orValue(false)`,optionalOldSelf=true,message="must be given without a sourceAppRevisionName: that is a scale, and this is the size that it goes to",fieldPath=".rolloutPlan.targetSize",reason=FieldValueRequired
 type AppRolloutSpec struct {
 	// TargetAppRevisionName names the ApplicationRevision that is rolled out.
 	// +kubebuilder:validation:MinLength=1

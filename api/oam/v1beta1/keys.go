@@ -16,8 +16,12 @@ const (
 	LabelWorkloadType = "workload.oam.dev/type"
 	// LabelTraitType is the type of the trait, on the objects that the trait has added.
 	LabelTraitType = "trait.oam.dev/type"
+	// LabelTraitResource is the name of such an object in the outputs of its template.
+	LabelTraitResource = "trait.oam.dev/resource"
 	// LabelAppRevisionHash is the hash of what an ApplicationRevision holds: see Revision.RevisionHash.
 	LabelAppRevisionHash = "app.oam.dev/app-revision-hash"
+	// LabelComponentRevisionHash is the hash of the template that a component revision holds: see ComponentRevision.RevisionHash.
+	LabelComponentRevisionHash = "app.oam.dev/component-revision-hash"
 )
 
 const (
@@ -37,4 +41,6 @@ const FinalizerApplication = "app.slipway.dev/release"
 const SystemNamespace = "slipway-system"
 
 // IsRolloutTemplate tells whether revisions of the application are recorded without being deployed.
-func (a *Application) IsRolloutTemplate() bool { return a.Annotations[AnnotationRolloutTemplate] == "true" }
+func (a *Application) IsRolloutTemplate() bool {
+	return a.Annotations[AnnotationRolloutTemplate] == "true"
+}

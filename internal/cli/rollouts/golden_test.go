@@ -96,7 +96,7 @@ func TestTablesGolden(t *testing.T) {
 			r.Name = world
 			views = append(views, NewView(r, now()))
 		}
-		columns, rows := Kind{}.Table(views, false, wide)
+		columns, rows := Kind().Table(views, false, wide)
 		golden(t, name, tree.Table(columns, rows, tree.Options{}))
 	}
 }

@@ -28,6 +28,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -68,7 +69,8 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 	c := newClient(t)
 	// The plane brings its own CRDs; what is tried here are those of the manifest.
 	for _, name := range []string{"cafedeployments.apps.cafe.cloud.alipay.com", "inplacesets.apps.cafe.cloud.alipay.com",
-		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io", "metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev"} {
+		"clonesets.apps.kruise.io", "statefulsets.apps.kruise.io", "applicationrevisions.core.oam.dev", "applications.core.oam.dev",
+		"approllouts.core.oam.dev", "componentdefinitions.core.oam.dev", "traitdefinitions.core.oam.dev", "metrictemplates.standard.oam.dev", "rollouttraits.standard.oam.dev"} {
 		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := c.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -89,6 +91,11 @@ func TestInstallingTwiceIsTheSameAsOnce(t *testing.T) {
 		"CustomResourceDefinition inplacesets.apps.cafe.cloud.alipay.com",
 		"CustomResourceDefinition clonesets.apps.kruise.io",
 		"CustomResourceDefinition statefulsets.apps.kruise.io",
+		"CustomResourceDefinition applicationrevisions.core.oam.dev",
+		"CustomResourceDefinition applications.core.oam.dev",
+		"CustomResourceDefinition approllouts.core.oam.dev",
+		"CustomResourceDefinition componentdefinitions.core.oam.dev",
+		"CustomResourceDefinition traitdefinitions.core.oam.dev",
 		"CustomResourceDefinition metrictemplates.standard.oam.dev",
 		"CustomResourceDefinition rollouttraits.standard.oam.dev",
 		"ServiceAccount slipway-system/slipway-manager",
@@ -274,7 +281,7 @@ func newClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), cafev1alpha1.AddToScheme(scheme), kruisev1alpha1.AddToScheme(scheme), kruisev1beta1.AddToScheme(scheme),
-		rolloutv1alpha1.AddToScheme(scheme))
+		rolloutv1alpha1.AddToScheme(scheme), oamv1beta1.AddToScheme(scheme))
 	if err != nil {
 		t.Fatal(err)
 	}

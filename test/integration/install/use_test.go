@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -130,10 +131,16 @@ func (r *record) add(event *auditv1.Event, given map[right]bool) {
 	if ref.Subresource != "" {
 		resource += "/" + ref.Subresource
 	}
-	for _, namespace := range []string{"", ref.Namespace} {
-		for _, name := range []string{"", ref.Name} {
-			if used := (right{namespace, event.Verb, ref.APIGroup, resource, name}); given[used] {
-				r.used[used] = true
+	verbs := []string{event.Verb}
+	if event.Verb == "patch" && event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusCreated {
+		verbs = append(verbs, "create") // what is applied and not there yet is created, and the API server asks for both rights
+	}
+	for _, verb := range verbs {
+		for _, namespace := range []string{"", ref.Namespace} {
+			for _, name := range []string{"", ref.Name} {
+				if used := (right{namespace, verb, ref.APIGroup, resource, name}); given[used] {
+					r.used[used] = true
+				}
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	})
 	w := prepareWork(t, c)
 	// Neither is to lose its lease because the machine is busy.
-	patient := []string{"--leader-election-lease-duration=90s", "--leader-election-renew-deadline=80s"}
+	patient := []string{"--leader-election-lease-duration=90s", "--leader-election-renew-deadline=80s", "--application-revision-limit=0"}
 
 	// The first manager finds a server of before watch-lists, creates the lease and steps down; the second takes the lease over.
 	first := startManagerOf(t, startFront(t, true).url, patient...)
@@ -59,6 +59,7 @@ func TestTheRoleIsExactlyTheWork(t *testing.T) {
 	w.cafeDeployments(t, "units", cafev1alpha1.InPlaceSetPodSetType, cafev1alpha1.ReplicaSetPodSetType, cafev1alpha1.StatefulSetPodSetType,
 		cafev1alpha1.CloneSetPodSetType, cafev1alpha1.AdvancedStatefulSetPodSetType)
 	w.rollouts(t)
+	w.applications(t)
 	first.stop(t)
 	if err := first.leads(t, c, false); err != nil {
 		t.Errorf("the manager ended in order, but its lease was not given back: %v", err)

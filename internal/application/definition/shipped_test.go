@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cuelang.org/go/cue/format"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/config/definitions"
+	"slipway.dev/slipway/internal/application/render"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files, and format the shipped definitions")
+
+const sources = "../../../config/definitions"
+
+func TestShippedDefinitionsAreFormatted(t *testing.T) {
+	err := fs.WalkDir(definitions.Sources, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(definitions.Sources, path)
+		if err != nil {
+			return err
+		}
+		formatted, err := format.Source(text)
+		if err != nil {
+			return err
+		}
+		if *update {
+			return os.WriteFile(filepath.Join(sources, path), formatted, 0o644)
+		}
+		if diff := cmp.Diff(string(formatted), string(text)); diff != "" {
+			t.Errorf("%s is not formatted (-want +got):\n%s", path, diff)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShippedDefinitionsRender renders the example of each definition, and compares the objects with testdata.
+func TestShippedDefinitionsRender(t *testing.T) {
+	all, err := Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := ByName(all)
+	for _, d := range all {
+		t.Run(d.Name(), func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join("../../../examples/applications", d.Name()+".yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var app oamv1beta1.Application
+			if err := yaml.UnmarshalStrict(raw, &app); err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			used := false
+			for _, component := range app.Spec.Components {
+				used = used || component.Type == d.Name()
+				for _, trait := range component.Traits {
+					used = used || trait.Type == d.Name()
+				}
+				got.WriteString(rendered(t, component, byName))
+			}
+			if !used {
+				t.Errorf("the example of %s does not use it", d.Name())
+			}
+			golden(t, d.Name(), got.String())
+		})
+	}
+}
+
+func rendered(t *testing.T, component oamv1beta1.ApplicationComponent, byName render.Definitions) string {
+	t.Helper()
+	request, err := render.NewRequest(component, byName, render.Context{
+		Name: component.Name, AppName: "shop", Namespace: "default", AppRevision: "shop-v3", AppRevisionNum: 3, Revision: component.Name + "-v2",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := render.Evaluate(request, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err = render.Dress(request, result, render.ScopeWithoutCluster); err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Warnings) > 0 {
+		t.Errorf("warnings %q of a shipped definition", result.Warnings)
+	}
+	var text strings.Builder
+	objects := []map[string]any{result.Workload}
+	for _, e := range result.Extras {
+		objects = append(objects, e.Object)
+	}
+	for _, object := range objects {
+		written, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(written))
+	}
+	return text.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".yaml")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/revision"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/report"
+	"slipway.dev/slipway/internal/step"
+)
+
+// leave ends an application that is being deleted. A workload that a rollout holds would lose the application as its owner and
+// stay for ever, so what was applied is deleted before the application goes; unless it is deleted without its dependents.
+func (r *Reconciler) leave(ctx context.Context, app *oamv1beta1.Application) (ctrl.Result, error) {
+	if !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
+		return ctrl.Result{}, nil
+	}
+	var steps []step.Step
+	if !slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents) {
+		var err error
+		if steps, err = r.left(ctx, app); err != nil {
+			return ctrl.Result{}, fmt.Errorf("deleting what Application %s has: %w", client.ObjectKeyFromObject(app), err)
+		}
+	}
+	outcomes := r.others.Steps(ctx, app.UID, steps)
+	apply.Tell(r.Events, app, outcomes, nil)
+	if apply.Errors(outcomes) == nil && !apply.Conflicts(outcomes) {
+		outcomes = append(outcomes, r.own.Steps(ctx, app.UID, []step.Step{step.SetFinalizers{
+			Because: "what was applied is gone", Target: step.On(app), Object: &oamv1beta1.Application{},
+			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return f == oamv1beta1.FinalizerApplication }),
+		}})...)
+	}
+	return report.Result(outcomes, nil, nil)
+}
+
+// left are the steps that delete the rollout, and all that was applied.
+func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]step.Step, error) {
+	const why = step.Because("the application is deleted")
+	of := delivery.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID}
+	var steps []step.Step
+	rollout := &oamv1beta1.AppRollout{}
+	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
+	case err == nil && metav1.IsControlledBy(rollout, app) && rollout.DeletionTimestamp == nil:
+		steps = append(steps, step.DeleteSet{Because: why, Target: step.On(rollout), Set: &oamv1beta1.AppRollout{}})
+	case err != nil && !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("reading AppRollout %s: %w", app.Name, err)
+	}
+	for i := range app.Status.AppliedResources {
+		a := &app.Status.AppliedResources[i]
+		o, err := r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil && o.GetDeletionTimestamp() == nil && of.Owns(o) {
+			steps = append(steps, step.DeleteSet{Because: why, Target: step.On(o), Set: emptyOf(o)})
+		}
+	}
+	return steps, nil
+}
+
+// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed, and after a write only.
+func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application) ([]apply.Outcome, error) {
+	known := app.Status.LatestRevision
+	if known != nil && known.Revision <= int64(r.RevisionLimit) { // there cannot be more
+		return nil, nil
+	}
+	history, components, err := r.history(ctx, app)
+	if err != nil || len(history.Own) <= r.RevisionLimit {
+		return nil, err
+	}
+	rollouts := &oamv1beta1.AppRolloutList{}
+	if err := r.Live.List(ctx, rollouts, client.InNamespace(app.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing AppRollouts: %w", err)
+	}
+	users := revision.Users{Application: app}
+	for i := range rollouts.Items {
+		users.Rollouts = append(users.Rollouts, &rollouts.Items[i])
+	}
+	for i := range app.Status.AppliedResources {
+		a := &app.Status.AppliedResources[i]
+		o, err := r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name)
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			users.Deployed = append(users.Deployed, o.GetLabels())
+		}
+	}
+	used := users.Used()
+	var steps []step.Step
+	for _, old := range revision.Expired(app.Name, history.Own, used, r.RevisionLimit) {
+		steps = append(steps, step.DeleteSet{Because: "nothing uses it, and there are newer ones", Target: step.On(old), Set: &oamv1beta1.ApplicationRevision{}})
+	}
+	for _, old := range revision.ExpiredComponents(app, components.Stored, history.Own, used) {
+		steps = append(steps, step.ForgetRevision{Because: "no revision of the application has it", Target: step.On(old)})
+	}
+	return r.others.Steps(ctx, app.UID, steps), nil
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/plan"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/rollout/adapter"
+	"slipway.dev/slipway/internal/rollout/engine"
+)
+
+// observe builds the world that the deployment of a revision depends on. It reads only.
+func (r *Reconciler) observe(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision) (plan.World, error) {
+	w := plan.World{App: app, Latest: latest.Name, Managers: append([]string{apply.FieldManager}, r.Managers...)}
+	if err := r.rollout(ctx, app, &w); err != nil {
+		return w, err
+	}
+	for i := range latest.Spec.ComponentRevisions {
+		rendered, err := delivery.Read(&latest.Spec.ComponentRevisions[i])
+		if err != nil {
+			return w, fmt.Errorf("reading ApplicationRevision %s: %w", latest.Name, err)
+		}
+		c := plan.Component{Component: rendered}
+		if err := r.component(ctx, app, &w, &c); err != nil {
+			return w, err
+		}
+		w.Components = append(w.Components, c)
+	}
+	for i := range app.Status.AppliedResources {
+		a := &app.Status.AppliedResources[i]
+		o, err := r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name)
+		if err != nil {
+			return w, err
+		}
+		if o != nil && (a.UID == "" || a.UID == o.GetUID()) {
+			w.Applied = append(w.Applied, o)
+		}
+	}
+	return w, nil
+}
+
+// rollout finds the AppRollout of the application's own name.
+func (r *Reconciler) rollout(ctx context.Context, app *oamv1beta1.Application, w *plan.World) error {
+	rollout := &oamv1beta1.AppRollout{}
+	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading AppRollout %s: %w", app.Name, err)
+	}
+	w.Rollout = rollout
+	if !metav1.IsControlledBy(rollout, app) {
+		w.Someone = "somebody else"
+		if of := metav1.GetControllerOf(rollout); of != nil {
+			w.Someone = of.Kind + " " + of.Name
+		}
+	}
+	return nil
+}
+
+// component finds out how a component lives.
+func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application, w *plan.World, c *plan.Component) error {
+	of := delivery.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID}
+	for _, extra := range c.Extras {
+		live, err := r.live(ctx, app.Namespace, extra.GroupVersionKind(), extra.GetName())
+		if err != nil {
+			return err
+		}
+		c.LiveExtras = append(c.LiveExtras, live)
+	}
+	if err := r.workloads(ctx, of, c); err != nil {
+		return err
+	}
+	name := c.Workload.GetName()
+	current := plan.Current(c)
+	if current != nil {
+		name = current.GetName()
+	}
+	id := c.Workload.GroupVersionKind()
+	ref := rolloutv1alpha1.WorkloadReference{APIVersion: id.GroupVersion().String(), Kind: id.Kind, Name: name}
+	seen, err := r.Kinds.Observe(ctx, app.Namespace, ref, adapter.Holder{Own: []types.UID{app.UID}}, adapter.Ask{}, r.Clock.Now())
+	if err != nil {
+		return err //nolint:wrapcheck // it names the workload
+	}
+	if c.Driven = seen.Kind != nil; c.Driven {
+		c.Versions = adapter.HoldsTwoVersions(seen.Kind)
+		c.Size, c.Sized = adapter.Size(seen.Kind, c.Workload)
+	}
+	if current == nil || seen.Object == nil {
+		return nil
+	}
+	live := seen.Workload
+	c.Healthy = live.Seen && !live.Differs && live.Pods == live.Replicas && live.Available >= live.Replicas && delivery.RevisionOf(seen.Object) == c.Revision
+	if !c.Healthy {
+		c.Waits = waits(live)
+	}
+	c.Released = c.Workload.DeepCopy()
+	c.Released.SetName(name)
+	if c.Driven && !c.Versions {
+		delivery.Apart(c.Released, current, c.Revision)
+	}
+	c.Settled = seen.Deliver(c.Released, false, apply.FieldManager)
+	c.Opened = seen.Opened(c.Workload, w.Managers...)
+	return nil
+}
+
+// workloads finds those of a component, by their labels; and who has the name that one would have.
+func (r *Reconciler) workloads(ctx context.Context, of delivery.Application, c *plan.Component) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(c.Workload.GroupVersionKind())
+	labels := client.MatchingLabels{oamv1beta1.LabelAppName: of.Name, oamv1beta1.LabelComponent: c.Name}
+	if err := r.Live.List(ctx, list, client.InNamespace(of.Namespace), labels); err != nil {
+		return fmt.Errorf("listing the workloads of component %s: %w", c.Name, err)
+	}
+	slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	for i := range list.Items {
+		o := &list.Items[i]
+		if o.GetDeletionTimestamp() == nil && of.Owns(o) {
+			c.Live = append(c.Live, o)
+		}
+	}
+	if len(c.Live) > 0 {
+		return nil
+	}
+	var err error
+	c.Named, err = r.live(ctx, of.Namespace, c.Workload.GroupVersionKind(), c.Workload.GetName())
+	return err
+}
+
+// live is an object as it stands in the cluster; nil for none, and for a kind that there is not.
+func (r *Reconciler) live(ctx context.Context, namespace string, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); {
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+	}
+	return o, nil
+}
+
+// waits says what a workload lacks.
+func waits(w engine.Workload) string {
+	said := fmt.Sprintf("%d of %d pods are available", w.Available, w.Replicas)
+	if w.Busy != "" {
+		said = w.Busy + "; " + said
+	}
+	if w.Waits != "" {
+		said += "; " + w.Waits
+	}
+	return said
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/plan"
+	"slipway.dev/slipway/internal/application/render"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/freshness"
+	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/report"
+	"slipway.dev/slipway/internal/rollout/adapter"
+)
+
+// Renderer evaluates templates. It bounds what they may use.
+type Renderer interface {
+	Render(ctx context.Context, request render.Request) (render.Result, error)
+	Judge(ctx context.Context, request render.HealthRequest) (render.Health, error)
+}
+
+// Dependencies are what the controller works with.
+type Dependencies struct {
+	// Cache is read for applications, definitions and AppRollouts; its objects are shared and never changed. Live is read for
+	// everything else.
+	Cache, Live client.Reader
+	// Client is written with.
+	Client client.Client
+	Events events.EventRecorder
+	Clock  clock.PassiveClock
+	// Mapper tells which kinds live in a namespace.
+	Mapper apimeta.RESTMapper
+	// Kinds are the kinds of workloads that can be rolled out.
+	Kinds *adapter.Adapters
+	// Renderer makes objects of templates.
+	Renderer Renderer
+	// SystemNamespace has the definitions that an application's own namespace has not.
+	SystemNamespace string
+	// RevisionLimit is how many revisions that nothing uses are kept for each application.
+	RevisionLimit int
+	// Managers are the field managers of this program's writes, besides apply.FieldManager.
+	Managers []string
+	// Plan decides; nil means plan.Next.
+	Plan func(plan.World) plan.Plan
+	// Writes tells whether the cache shows our own writes; nil means a new tracker.
+	Writes *freshness.Tracker
+	// Apply are the settings of what writes for an application.
+	Apply apply.Options
+}
+
+// Reconciler deploys Applications. It is safe for concurrent use for different ones.
+type Reconciler struct {
+	Dependencies
+	// own writes what the cache shows, and others what is read live.
+	own, others *apply.Applier
+	memories    owned.Memories[memory]
+	watches     *owned.Kinds
+}
+
+// memory is what is remembered of one application between reconciles.
+type memory struct{}
+
+// New returns a reconciler.
+func New(d Dependencies) *Reconciler {
+	if d.Plan == nil {
+		d.Plan = plan.Next
+	}
+	if d.Writes == nil {
+		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
+	}
+	return &Reconciler{Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: owned.WatchedBy(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind())}
+}
+
+// Reconcile moves one Application one step closer to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	app := &oamv1beta1.Application{}
+	if err := r.Cache.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading Application %s: %w", request, err)
+	}
+	r.memories.Of(app)
+	if wait, stale := r.Writes.Unseen(ctx, app.UID); stale { // our cache is older than our own last write: deciding now could repeat it
+		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
+	}
+	if app.DeletionTimestamp != nil {
+		return r.leave(ctx, app)
+	}
+	return r.pass(ctx, app)
+}
+
+// pass records the application as a revision, and then observes, decides, acts and reports.
+func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application) (ctrl.Result, error) {
+	told := newReport(app, r.Clock.Now())
+	latest, outcomes, err := r.revise(ctx, app, told)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("recording Application %s: %w", client.ObjectKeyFromObject(app), err)
+	}
+	if latest != nil {
+		deployed, err := r.deploy(ctx, app, latest, told)
+		if err != nil {
+			return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
+		}
+		outcomes = append(outcomes, deployed...)
+	}
+	return report.Result(outcomes, nil, r.report(ctx, app, told, outcomes), told.again)
+}

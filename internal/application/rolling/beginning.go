@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rolling
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/rollout"
+	"slipway.dev/slipway/internal/step"
+)
+
+// beginning finds the workloads of a rollout that has not begun, and delivers the target's objects when it is time to. A pause
+// holds them back.
+func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s rollout.Subject, delivers bool) (rollout.Subject, error) {
+	c, missing, err := k.resolve(ctx, r, s.Rollout.Revisions.Component)
+	if err != nil {
+		return s, err
+	}
+	if missing != "" {
+		return wait(s, "%s", missing)
+	}
+	s.Rollout.Revisions.Component = c.target.component.Name
+	s.Own = append(s.Own, c.app.UID)
+	w, missing, err := k.workloads(ctx, r, c)
+	if err != nil {
+		return s, err
+	}
+	if missing != "" {
+		return wait(s, "%s", missing)
+	}
+	s.Rollout.Target, s.Rollout.Source = w.target, w.source
+	if s.Rollout.Plan.TargetSize == nil {
+		s.Rollout.Plan.TargetSize = size(c, w)
+	}
+	if !delivers || r.Spec.RolloutPlan.Paused || w.seen.Workload.Owner != "" {
+		return s, nil
+	}
+	s.First, s.Missing, err = k.deliver(ctx, c, w)
+	return s, err
+}
+
+// deliver applies what is not there yet of the target: what stands beside the workload first, then the workload, with no pod moved.
+func (k AppRollouts) deliver(ctx context.Context, c *change, w *workloads) (steps []step.Step, missing string, err error) {
+	why := step.Because("the rollout of " + c.target.revision.Name + " begins")
+	var scalers []step.Step
+	for _, extra := range c.target.component.Extras {
+		live, err := k.live(ctx, c.app.Namespace, extra)
+		if err != nil {
+			return nil, "", err
+		}
+		switch scales := delivery.Scales(extra, c.target.component.Workload); {
+		case live != nil && !c.app.Owns(live):
+			return nil, foreign(live, c), nil
+		case live != nil && delivery.Is(live, c.target.revision.Name):
+		case !scales:
+			steps = append(steps, step.Apply{Because: why, Object: c.marked(c.target, extra)})
+		case w.updates: // pods of one workload are updated: it may go on to scale that
+			scalers = append(scalers, step.Apply{Because: why, Object: c.marked(c.target, extra)})
+		}
+	}
+	steps = append(steps, k.rest(c, w)...)
+	live := w.seen.Object
+	if live != nil && !c.app.Owns(live) {
+		return nil, foreign(live, c), nil
+	}
+	if live == nil || !delivery.Is(live, c.target.revision.Name) {
+		rendered := c.target.component.Workload.DeepCopy()
+		rendered.SetName(w.target.Name)
+		if w.pair {
+			delivery.Apart(rendered, live, c.target.component.Revision)
+		}
+		another := live == nil || delivery.RevisionOf(live) != c.target.component.Revision
+		o := c.marked(c.target, w.seen.Deliver(rendered, another, apply.FieldManager))
+		if live != nil {
+			o.SetUID(live.GetUID())
+			o.SetResourceVersion(live.GetResourceVersion())
+		}
+		steps = append(steps, step.Apply{Because: why, Object: o})
+	}
+	return append(steps, scalers...), "", nil
+}
+
+// rest has what scales the older of two workloads ask for no more pods than it finds reasons for.
+func (k AppRollouts) rest(c *change, w *workloads) []step.Step {
+	var steps []step.Step
+	for _, scaler := range w.scalers {
+		resting := c.marked(c.source, scaler.rendered)
+		delivery.PointAt(resting, w.source.Name)
+		delivery.Rest(resting)
+		if !says(scaler.live, resting) {
+			steps = append(steps, step.Apply{Because: "the rollout takes its pods, batch by batch", Object: resting})
+		}
+	}
+	return steps
+}
+
+// marked is a copy of an object as one of the component in a revision.
+func (c *change) marked(in *side, o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = o.DeepCopy()
+	c.app.Mark(o, in.revision.Name, &in.component)
+	return o
+}
+
+func foreign(live *unstructured.Unstructured, c *change) string {
+	return fmt.Sprintf("%s %s is there and is not Application %s's: delete it, or rename what the component makes", live.GetKind(), live.GetName(), c.app.Name)
+}
+
+func refTo(o *unstructured.Unstructured, name string) rolloutv1alpha1.WorkloadReference {
+	return rolloutv1alpha1.WorkloadReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: name}
+}
+
+// size is how many pods there are to be at the end when nobody says it, and nothing but what is beside the workload has changed:
+// as many as there are.
+func size(c *change, w *workloads) *int32 {
+	if c.source == nil || !w.pair || w.source != nil || w.seen.Object == nil {
+		return nil
+	}
+	return ptr.To(int32(w.seen.Workload.Replicas))
+}
