@@ -30,6 +30,12 @@ func (s *scene) moved(was spec) error {
 	if s.holdsStill() {
 		return fmt.Errorf("it moves in a pause: replicas %d -> %d, %d -> %d kept", was.replicas, s.replicas, was.kept, s.kept)
 	}
+	if unpaused := s.spec; was.paused && !s.paused { // what holds back the pods instead has been written before
+		unpaused.paused = true
+		if unpaused == was {
+			return nil
+		}
+	}
 	s.batch = s.reached()
 	if err := s.prepared(rolloutv1alpha1.PreBatchRolloutHook, s.batch); err != nil {
 		return err
