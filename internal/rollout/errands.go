@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/engine"
@@ -23,10 +25,21 @@ import (
 	"slipway.dev/slipway/internal/rollout/outbound"
 )
 
+// Desk has errands run beside the reconciles, and keeps what comes of them: an errand.Desk, or a simulated one.
+type Desk[A any] interface {
+	Begin(owner errand.Owner, e errand.Errand[A])
+	Reports(owner errand.Owner) map[string]errand.Report[A]
+	Keep(owner errand.Owner, keys ...string)
+	Forget(name types.NamespacedName)
+	// Source wakes the owner of an errand when there is news of it.
+	Source() source.Source
+	manager.Runnable
+}
+
 // Errands are what rollouts find out from other systems, beside the reconciles.
 type Errands struct {
-	Hooks   *errand.Desk[hook.Answer]
-	Metrics *errand.Desk[measure.Sample]
+	Hooks   Desk[hook.Answer]
+	Metrics Desk[measure.Sample]
 	// Client calls the other systems.
 	Client *outbound.Client
 }

@@ -80,6 +80,9 @@ func New(kind Kind, d Dependencies) (*Reconciler, error) {
 	return r, nil
 }
 
+// lookAnew is how soon to look again when the cache was found to be behind; its event comes sooner.
+const lookAnew = time.Second
+
 // Reconcile moves one rollout one step closer to its end.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	object := r.kind.New()
@@ -113,6 +116,9 @@ func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Resul
 	}
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, object, seen, next)
+	if did.stale { // what is newer is on its way to the cache
+		return ctrl.Result{RequeueAfter: lookAnew}, actErr
+	}
 	did.outcomes = append(prepared, did.outcomes...)
 	reportErr := r.report(ctx, object, seen, next, did, now)
 	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.by[engine.Target].LookAgain, seen.by[engine.Source].LookAgain)

@@ -182,6 +182,7 @@ func (m *machine) initialize() verdict {
 		}
 		actions = append(actions, Hold{Because("its rollout begins"), side, m.status.Running.Mode, w.Updated})
 	}
+	m.asClaimed()
 	if len(actions) > 0 {
 		return verdict{why: "claims the workloads", actions: actions}
 	}
