@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -171,7 +172,7 @@ func (m *moment) work(taken map[string]int) error {
 func (m *moment) updatedPlaces(set podSet, update world.Release) int {
 	n := max(0, set.replicas-set.kept) // let go already
 	for _, pod := range reader(m.view.All).podsOf(set.object.GetUID()) {
-		if ordinal(pod) < min(set.kept, set.replicas) && world.Running(pod) == update {
+		if kube.Ordinal(pod) < min(set.kept, set.replicas) && world.Running(pod) == update {
 			n++
 		}
 	}

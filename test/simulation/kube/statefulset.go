@@ -46,13 +46,13 @@ func (c *Controllers) placePods(set *appsv1.StatefulSet, update string) (act fun
 	byOrdinal, want := map[int]*corev1.Pod{}, int(ptr.Deref(set.Spec.Replicas, 1))
 	var beyond *corev1.Pod
 	for _, pod := range c.all(set) {
-		n := ordinal(pod)
+		n := Ordinal(pod)
 		byOrdinal[n] = pod
 		switch {
 		case pod.DeletionTimestamp != nil:
 		case !world.Active(pod):
 			return func() { c.remove(pod) }, false
-		case n >= want && (!ordered || beyond == nil || n > ordinal(beyond)):
+		case n >= want && (!ordered || beyond == nil || n > Ordinal(beyond)):
 			beyond = pod
 		}
 	}
@@ -88,7 +88,7 @@ func (c *Controllers) updatePods(set *appsv1.StatefulSet, update string) func() 
 	}
 	byOrdinal := map[int]*corev1.Pod{}
 	for _, pod := range c.all(set) {
-		byOrdinal[ordinal(pod)] = pod
+		byOrdinal[Ordinal(pod)] = pod
 	}
 	for n := int(ptr.Deref(set.Spec.Replicas, 1)) - 1; n >= partitionOf(set); n-- {
 		pod := byOrdinal[n]
@@ -144,7 +144,8 @@ func (c *Controllers) createOrdinal(set *appsv1.StatefulSet, n int, revision str
 	})
 }
 
-func ordinal(pod *corev1.Pod) int {
+// Ordinal is the number at the end of the name of a pod.
+func Ordinal(pod *corev1.Pod) int {
 	n, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
 	if err != nil {
 		panic(fmt.Sprintf("pod %s has no ordinal", pod.Name))

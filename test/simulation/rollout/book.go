@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -126,7 +127,7 @@ func (s *scene) allowed() int {
 	}
 	allowed := max(0, s.replicas-s.kept)
 	for _, pod := range s.pods {
-		if n := ordinalOf(pod); n < s.kept && n < s.replicas && world.Running(pod).App == s.app {
+		if n := kube.Ordinal(pod); n < s.kept && n < s.replicas && world.Running(pod).App == s.app {
 			allowed++
 		}
 	}

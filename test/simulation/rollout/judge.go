@@ -5,7 +5,6 @@ package rollout
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -253,14 +252,6 @@ func (j *judge) passedSome(begin, end string) bool {
 		}
 	}
 	return false
-}
-
-func ordinalOf(pod *corev1.Pod) int {
-	n, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
-	if err != nil {
-		panic(fmt.Sprintf("pod %s has no ordinal", pod.Name))
-	}
-	return n
 }
 
 func pod(o client.Object) *corev1.Pod {
