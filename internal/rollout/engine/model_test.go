@@ -62,8 +62,13 @@ func scaling(from, to int) World {
 // observed is the world as it is looked at: what runs, and not what is asked for, unless that is the same.
 func (c *cluster) observed() World {
 	w := c.world
-	if r := w.Rollout.Status.Running; r != nil && r.TargetRef != w.Rollout.Target && !w.Rollout.Status.RollingState.IsFinal() {
-		return w // the model has the one workload only
+	if !w.Target.Held { // nothing stands in it that is of before, and so it is as it was
+		w.Target.Before.Replicas = w.Target.Replicas
+	}
+	if w.Source != nil && !w.Source.Held {
+		source := *w.Source
+		source.Before.Replicas = source.Replicas
+		w.Source = &source
 	}
 	return w
 }
