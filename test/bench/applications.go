@@ -135,6 +135,9 @@ func (b *bench) applicationsQuiet(ctx context.Context, f applications, m *manage
 			}
 			m = s.manager
 			r.set(rssMB, s.rss)
+			if seconds, err := childCPU(m.pid); err == nil {
+				r.set(renderCPU, seconds)
+			}
 			f.perApplication(r)
 			return nil
 		})
@@ -161,6 +164,7 @@ func (b *bench) applicationsChange(ctx context.Context, r *row, f applications, 
 	if err != nil {
 		return err
 	}
+	rendered, renderErr := childCPU(m.pid)
 	err = b.measured(ctx, r, b.subject(m), func(ctx context.Context) error {
 		err := parallel(ctx, b.o.workers, f.size, func(ctx context.Context, i int) error {
 			return b.ask(ctx, f.kind, f.key(b.namespace, i), c, f.pods, image(tag))
@@ -174,6 +178,10 @@ func (b *bench) applicationsChange(ctx context.Context, r *row, f applications, 
 		return err
 	}
 	f.perApplication(r)
+	if now, err := childCPU(m.pid); err == nil && renderErr == nil {
+		r.set(renderCPU, now-rendered)
+		r.set(renderMB, float64(childMemory(m.pid))/megabyte)
+	}
 	after, err := b.podsWhere(ctx, "")
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ var (
 		column{"CPU ms/rollout", cpuPerRollout, 1}, column{"writes/rollout", rolloutWrites, 1}, column{"of its status", rolloutStatuses, 1},
 		column{"of its workload", workloadWrites, 1}, column{"reads/rollout", rolloutReads, 1}, column{"at once", atOnce, 0})
 	applicationsColumns = append(slices.Clone(releaseColumns),
+		column{"render CPU s", renderCPU, 2}, column{"render MB", renderMB, 1},
 		column{"CPU ms/application", cpuPerApplication, 1}, column{"writes/application", writesPerApplication, 2}, column{"of its status", applicationStatuses, 2},
 		column{"of its revisions", applicationRevisions, 2}, column{"of its workload", applicationWorkloads, 2}, column{"reads/application", readsPerApplication, 2})
 	ceilingColumns = []column{
@@ -50,7 +51,8 @@ var (
 		{"writes", allWrites, 0}, {"pods touched", touchedPods, 0}, {"reads", allReads, 0},
 	}
 	applicationsStartColumns = append(slices.Clone(startColumns),
-		column{"RSS MB", rssMB, 1}, column{"CPU ms/application", cpuPerApplication, 1}, column{"reads/application", readsPerApplication, 2})
+		column{"RSS MB", rssMB, 1}, column{"render CPU s", renderCPU, 2},
+		column{"CPU ms/application", cpuPerApplication, 1}, column{"reads/application", readsPerApplication, 2})
 	restColumns = []column{
 		{"watched s", wallSeconds, 0}, {"CPU s", cpuTime, 2}, {"% of a core", cpuPercent, 2}, {"RSS MB", rssMB, 1},
 		{"writes", allWrites, 0}, {"reads", allReads, 0},
