@@ -74,11 +74,14 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 // tidy forgets old revisions, once for each revision that is deployed: to find them, all have to be read.
 func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *plan.World, remembered *memory) ([]apply.Outcome, error) {
 	deployed := w.Latest
+	if known := app.Status.LatestRevision; known != nil {
+		deployed += " " + known.Name // it is kept while the status has it
+	}
 	if w.Rollout != nil {
 		deployed += " " + w.Rollout.ResourceVersion
 	}
-	if remembered.tidied == deployed || app.Status.LatestRevision == nil || app.Status.LatestRevision.Name != w.Latest {
-		return nil, nil // what the status does not have yet, the next look will see
+	if remembered.tidied == deployed {
+		return nil, nil
 	}
 	outcomes, err := r.forget(ctx, app)
 	if err == nil && len(outcomes) == 0 {

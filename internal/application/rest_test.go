@@ -81,6 +81,25 @@ func kindOf(w *world, o client.Object) string {
 	return id.Kind
 }
 
+// A template has no objects whose changes have somebody look again.
+func TestOneLookForEachRevisionIsEnoughToForgetOldOnes(t *testing.T) {
+	w := newWorld(t, 1, app("a:1", "", template))
+	for n := 1; n <= 6; n++ {
+		a := w.app()
+		image(fmt.Sprintf("a:%d", n))(a)
+		a.Generation++
+		if err := w.Update(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(a)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.revisions(); len(got) > 3 { // the one before the latest is in the status, and counts as used
+		t.Errorf("there are %v", got)
+	}
+}
+
 func TestALookAtASettledApplicationAsksForLittle(t *testing.T) {
 	few := []string{"get ApplicationRevision shop-v1", "get ConfigMap cart", "list CloneSet"}
 	t.Run("nothing is read twice, and nothing is written", func(t *testing.T) {
