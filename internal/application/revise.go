@@ -82,7 +82,7 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 	outcomes := r.others.Steps(ctx, app.UID, steps)
 	if apply.Errors(outcomes) != nil || apply.Conflicts(outcomes) {
 		told.no(oamv1beta1.ConditionRevision, "NotRecorded", fmt.Sprintf("revision %s is not recorded yet", made.Name))
-		return nil, outcomes, nil
+		return nil, outcomes, nil //nolint:nilerr // the outcomes have it
 	}
 	stored, err := r.revision(ctx, app, made.Name)
 	if err != nil || stored == nil {

@@ -43,10 +43,10 @@ func (r *Reconciler) act(ctx context.Context, object client.Object, seen observe
 			r.Errands.call(&seen.world.Rollout, a)
 		case engine.Measure:
 			did.errands = append(did.errands, a.Key)
-			if err := r.Errands.sample(ctx, r.Live, &seen.world.Rollout, a); err != nil {
+			if err := r.sample(ctx, &seen, a); err != nil {
 				errs = append(errs, err)
 			}
-		case engine.Hold, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
+		case engine.Hold, engine.Unpause, engine.Mark, engine.Advance, engine.Resize, engine.BringBack, engine.Release:
 			steps, err := adapter.Steps(seen.by[engine.SideOf(a)], r.holder(&seen), a)
 			if err != nil {
 				errs = append(errs, err)

@@ -3,8 +3,10 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,8 +56,9 @@ func (e *Errands) call(rollout *engine.Rollout, a engine.Invoke) {
 }
 
 // sample has a metric measured. What is wrong with the metric itself is the answer: somebody has to look.
-func (e *Errands) sample(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) error {
-	question, wrong, err := ask(ctx, live, rollout, a)
+func (r *Reconciler) sample(ctx context.Context, seen *observed, a engine.Measure) error {
+	e, rollout := &r.Errands, &seen.world.Rollout
+	question, wrong, err := r.ask(ctx, seen, a)
 	if err != nil {
 		return err
 	}
@@ -70,7 +73,8 @@ func (e *Errands) sample(ctx context.Context, live client.Reader, rollout *engin
 }
 
 // ask is the question that a metric asks; or what is wrong with it.
-func ask(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) (q metric.Question, wrong string, err error) {
+func (r *Reconciler) ask(ctx context.Context, seen *observed, a engine.Measure) (q metric.Question, wrong string, err error) {
+	rollout, live := &seen.world.Rollout, r.Live
 	template := &rolloutv1alpha1.MetricTemplate{}
 	key := client.ObjectKey{Namespace: a.Metric.TemplateRef.Namespace, Name: a.Metric.TemplateRef.Name}
 	if key.Namespace == "" {
@@ -84,8 +88,16 @@ func ask(ctx context.Context, live client.Reader, rollout *engine.Rollout, a eng
 	}
 	q = metric.Question{Key: a.Key, Provider: template.Spec.Provider}
 	target, _ := rollout.Looks()
+	newer := rollout.Status.NewPodTemplateIdentifier
+	if strings.Contains(template.Spec.Query, ".TargetRevision") { // else it is not worth the reading
+		carried, err := r.Kinds.RevisionLabel(ctx, seen.by[engine.Target])
+		if err != nil {
+			return q, "", fmt.Errorf("finding out what new pods carry: %w", err)
+		}
+		newer = cmp.Or(carried, newer)
+	}
 	q.Query, err = measure.Render(template, measure.Fields{
-		Namespace: rollout.Namespace, Name: rollout.Name, Target: target.Name, TargetRevision: rollout.Status.NewPodTemplateIdentifier,
+		Namespace: rollout.Namespace, Name: rollout.Name, Target: target.Name, TargetRevision: newer,
 		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
 	})
 	if err != nil {

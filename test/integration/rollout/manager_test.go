@@ -32,8 +32,8 @@ import (
 	"slipway.dev/slipway/internal/rollout/outbound"
 )
 
-// patience is for what a busy machine does in a few seconds.
-const patience = 4 * time.Minute
+// patience is for what a machine that nobody else works on does in half a minute.
+const patience = 10 * time.Minute
 
 // newNamespace makes a namespace for one test.
 func newNamespace(t *testing.T) string {
