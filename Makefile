@@ -151,5 +151,5 @@ test-race: ## Run the unit tests with the race detector (needs a C compiler)
 
 ##@ Measure
 .PHONY: bench
-bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset|cafedeployment|rollouttrait BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
+bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset|cafedeployment|rollouttrait|application BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
 	go run -buildvcs=false ./test/bench $(if $(KIND),--kind=$(KIND)) $(BENCH_FLAGS)

@@ -18,7 +18,7 @@ import (
 )
 
 // deploy brings the cluster one step closer to a revision.
-func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, told *telling) ([]apply.Outcome, error) {
+func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, remembered *memory, told *telling) ([]apply.Outcome, error) {
 	w, err := r.observe(ctx, app, latest)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, la
 	}
 	r.tell(app, &w, next, outcomes, told)
 	if next.Done {
-		forgotten, err := r.forget(ctx, app)
+		forgotten, err := r.tidy(ctx, app, &w, remembered)
 		return append(outcomes, forgotten...), err
 	}
 	return outcomes, nil

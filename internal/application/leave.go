@@ -15,6 +15,7 @@ import (
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/plan"
 	"slipway.dev/slipway/internal/application/revision"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/report"
@@ -70,7 +71,26 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 	return steps, nil
 }
 
-// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed, and after a write only.
+// tidy forgets old revisions, once for each revision that is deployed: to find them, all have to be read.
+func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *plan.World, remembered *memory) ([]apply.Outcome, error) {
+	deployed := w.Latest
+	if known := app.Status.LatestRevision; known != nil {
+		deployed += " " + known.Name // it is kept while the status has it
+	}
+	if w.Rollout != nil {
+		deployed += " " + w.Rollout.ResourceVersion
+	}
+	if remembered.tidied == deployed {
+		return nil, nil
+	}
+	outcomes, err := r.forget(ctx, app)
+	if err == nil && len(outcomes) == 0 {
+		remembered.tidied = deployed
+	}
+	return outcomes, err
+}
+
+// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed.
 func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application) ([]apply.Outcome, error) {
 	known := app.Status.LatestRevision
 	if known != nil && known.Revision <= int64(r.RevisionLimit) { // there cannot be more

@@ -44,9 +44,12 @@ func (r *Reconciler) observe(ctx context.Context, app *oamv1beta1.Application, l
 	}
 	for i := range app.Status.AppliedResources {
 		a := &app.Status.AppliedResources[i]
-		o, err := r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name)
-		if err != nil {
-			return w, err
+		o := read(&w, a) // most is in the latest revision too
+		if o == nil {
+			var err error
+			if o, err = r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name); err != nil {
+				return w, err
+			}
 		}
 		if o != nil && (a.UID == "" || a.UID == o.GetUID()) {
 			w.Applied = append(w.Applied, o)
@@ -55,10 +58,27 @@ func (r *Reconciler) observe(ctx context.Context, app *oamv1beta1.Application, l
 	return w, nil
 }
 
-// rollout finds the AppRollout of the application's own name.
+// read is an object that belongs to a component and was read with it; nil for none.
+func read(w *plan.World, a *oamv1beta1.AppliedResource) *unstructured.Unstructured {
+	for i := range w.Components {
+		for _, o := range slices.Concat(w.Components[i].Live, w.Components[i].LiveExtras) {
+			if o != nil && o.GetAPIVersion() == a.APIVersion && o.GetKind() == a.Kind && o.GetName() == a.Name {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// rollout finds the AppRollout of the application's own name. An application that never had a plan has none that we made: it
+// takes our finalizer first. So the cache, which may be late, is good enough for those, which are most.
 func (r *Reconciler) rollout(ctx context.Context, app *oamv1beta1.Application, w *plan.World) error {
+	from := r.Live
+	if app.Spec.RolloutPlan == nil && !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
+		from = r.Cache
+	}
 	rollout := &oamv1beta1.AppRollout{}
-	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
+	switch err := from.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
@@ -92,9 +112,7 @@ func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application,
 	if current != nil {
 		name = current.GetName()
 	}
-	id := c.Workload.GroupVersionKind()
-	ref := rolloutv1alpha1.WorkloadReference{APIVersion: id.GroupVersion().String(), Kind: id.Kind, Name: name}
-	seen, err := r.Kinds.Observe(ctx, app.Namespace, ref, adapter.Holder{Own: []types.UID{app.UID}}, adapter.Ask{}, r.Clock.Now())
+	seen, err := r.seen(ctx, app, c, name, current)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
@@ -118,6 +136,17 @@ func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application,
 	c.Settled = seen.Deliver(c.Released, false, apply.FieldManager)
 	c.Opened = seen.Opened(c.Workload, w.Managers...)
 	return nil
+}
+
+// seen is how the workload of a component looks to whoever rolls it out. One that was just read is not read again.
+func (r *Reconciler) seen(ctx context.Context, app *oamv1beta1.Application, c *plan.Component, name string, current *unstructured.Unstructured) (adapter.Seen, error) {
+	by := adapter.Holder{Own: []types.UID{app.UID}}
+	if current != nil {
+		return r.Kinds.ObserveObject(ctx, current.DeepCopy(), by, adapter.Ask{Looks: true}, r.Clock.Now()) //nolint:wrapcheck // it names the workload
+	}
+	id := c.Workload.GroupVersionKind()
+	ref := rolloutv1alpha1.WorkloadReference{APIVersion: id.GroupVersion().String(), Kind: id.Kind, Name: name}
+	return r.Kinds.Observe(ctx, app.Namespace, ref, by, adapter.Ask{Looks: true}, r.Clock.Now()) //nolint:wrapcheck // as above
 }
 
 // workloads finds those of a component, by their labels; and who has the name that one would have.

@@ -69,7 +69,10 @@ type Reconciler struct {
 }
 
 // memory is what is remembered of one application between reconciles.
-type memory struct{}
+type memory struct {
+	// tidied is what was deployed when old revisions were last looked for: nothing that they are kept for has gone since.
+	tidied string
+}
 
 // New returns a reconciler.
 func New(d Dependencies) *Reconciler {
@@ -101,25 +104,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, fmt.Errorf("reading Application %s: %w", request, err)
 	}
-	r.memories.Of(app)
+	remembered := r.memories.Of(app)
 	if wait, stale := r.Writes.Unseen(ctx, app.UID); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
 	if app.DeletionTimestamp != nil {
 		return r.leave(ctx, app)
 	}
-	return r.pass(ctx, app)
+	return r.pass(ctx, app, remembered)
 }
 
 // pass records the application as a revision, and then observes, decides, acts and reports.
-func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application) (ctrl.Result, error) {
+func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, remembered *memory) (ctrl.Result, error) {
 	told := newReport(app, r.Clock.Now())
 	latest, outcomes, err := r.revise(ctx, app, told)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("recording Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
 	if latest != nil {
-		deployed, err := r.deploy(ctx, app, latest, told)
+		deployed, err := r.deploy(ctx, app, latest, remembered, told)
 		if err != nil {
 			return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
 		}

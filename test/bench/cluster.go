@@ -22,6 +22,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 	"slipway.dev/slipway/test/ground"
@@ -113,7 +114,8 @@ func (c *cluster) connect() error {
 	config.UserAgent, config.QPS = benchAgent, -1
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		scheme.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme, rolloutv1alpha1.AddToScheme, apiextensionsv1.AddToScheme,
+		scheme.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme, rolloutv1alpha1.AddToScheme,
+		oamv1beta1.AddToScheme, apiextensionsv1.AddToScheme,
 	} {
 		if err := add(known); err != nil {
 			return fmt.Errorf("registering API kinds: %w", err)

@@ -12,19 +12,48 @@ import (
 	"os"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // install applies the API's definitions, and waits until they are served. The manager runs as a process of this
 // machine with the rights of the kubeconfig, so nothing else is needed. It refuses where somebody else serves the API:
 // two controllers of the same objects fight.
 func install(ctx context.Context, api client.Client, manifest string) error {
+	return eachObject(manifest, func(object *unstructured.Unstructured) error {
+		if object.GetKind() != "CustomResourceDefinition" {
+			return nil
+		}
+		return installKind(ctx, api, object)
+	})
+}
+
+// installDefinitions applies the definitions that applications name. The kinds are served already, and their namespace is made
+// where there is none.
+func installDefinitions(ctx context.Context, api client.Client, manifest string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: oamv1beta1.SystemNamespace}}
+	if err := api.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("making namespace %s: %w", namespace.Name, err)
+	}
+	return eachObject(manifest, func(object *unstructured.Unstructured) error {
+		if err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(benchAgent), client.ForceOwnership); err != nil {
+			return fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		return nil
+	})
+}
+
+// eachObject reads a file of YAML documents.
+func eachObject(manifest string, do func(*unstructured.Unstructured) error) error {
 	content, err := os.ReadFile(manifest)
 	if err != nil {
 		return fmt.Errorf("reading what is to be installed: %w", err)
@@ -42,16 +71,16 @@ func install(ctx context.Context, api client.Client, manifest string) error {
 		if err := yaml.Unmarshal(document, &object.Object); err != nil {
 			return fmt.Errorf("reading %s: %w", manifest, err)
 		}
-		if object.GetKind() != "CustomResourceDefinition" {
-			continue
+		if len(object.Object) == 0 {
+			continue // the part above the first line is a comment only
 		}
-		if err := installDefinition(ctx, api, object); err != nil {
+		if err := do(object); err != nil {
 			return err
 		}
 	}
 }
 
-func installDefinition(ctx context.Context, api client.Client, object *unstructured.Unstructured) error {
+func installKind(ctx context.Context, api client.Client, object *unstructured.Unstructured) error {
 	const partOf = "app.kubernetes.io/part-of"
 	name := object.GetName()
 	existing := &apiextensionsv1.CustomResourceDefinition{}

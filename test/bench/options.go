@@ -39,6 +39,12 @@ const (
 	scenarioRollouts     = "rollouts"
 	scenarioRolloutsRest = "rollouts-rest"
 
+	// Those of Applications.
+	scenarioAppsCreate  = "applications-create"
+	scenarioAppsRelease = "applications-release"
+	scenarioAppsStartup = "applications-startup"
+	scenarioAppsRest    = "applications-rest"
+
 	// Rows of the Deployment controller, all chosen by scenarioDeployment.
 	scenarioReplace10  = "replace-10"
 	scenarioReplace100 = "replace-100"
@@ -59,13 +65,15 @@ var scenarioNames = []string{
 
 // These kinds are measured many at once.
 const (
-	kindCafe    = "cafedeployment"
-	kindRollout = "rollouttrait"
+	kindCafe        = "cafedeployment"
+	kindRollout     = "rollouttrait"
+	kindApplication = "application"
 )
 
 var (
-	fleetNames    = []string{scenarioCeiling, scenarioFleetCreate, scenarioFleetRelease, scenarioFleetRest}
-	rolloutsNames = []string{scenarioCeiling, scenarioRollouts, scenarioRolloutsRest}
+	fleetNames        = []string{scenarioCeiling, scenarioFleetCreate, scenarioFleetRelease, scenarioFleetRest}
+	rolloutsNames     = []string{scenarioCeiling, scenarioRollouts, scenarioRolloutsRest}
+	applicationsNames = []string{scenarioCeiling, scenarioAppsCreate, scenarioAppsRelease, scenarioAppsStartup, scenarioAppsRest}
 )
 
 // scenariosOf are the scenarios that a kind has.
@@ -75,6 +83,8 @@ func scenariosOf(kind string) []string {
 		return fleetNames
 	case kindRollout:
 		return rolloutsNames
+	case kindApplication:
+		return applicationsNames
 	}
 	return scenarioNames
 }
@@ -111,6 +121,9 @@ type options struct {
 	rolloutPods int
 	batches     int
 
+	applications    int
+	applicationPods int
+
 	workers     int
 	ceilingPods int
 	nodeDelay   time.Duration
@@ -137,6 +150,10 @@ func defaultOptions() *options {
 		rollouts:    1000,
 		rolloutPods: 5,
 		batches:     3,
+
+		applications:    500,
+		applicationPods: 1,
+
 		workers:     16,
 		ceilingPods: 1000,
 		patience:    15 * time.Minute,
@@ -150,7 +167,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kind, "kind", o.kind, "kind of workload: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
 	flags.StringSliceVar(&o.scenarios, "scenarios", o.scenarios,
 		"what is measured; all that the kind has when empty: "+strings.Join(scenarioNames, ", ")+"; of a cafedeployment "+strings.Join(fleetNames, ", ")+
-			"; of a rollouttrait "+strings.Join(rolloutsNames, ", "))
+			"; of a rollouttrait "+strings.Join(rolloutsNames, ", ")+"; of an application "+strings.Join(applicationsNames, ", "))
 	flags.StringVar(&o.out, "out", o.out, "file for all figures as JSON, rewritten after each round; empty: none")
 
 	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
@@ -182,6 +199,9 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.rolloutPods, "rollout-pods", o.rolloutPods, "pods in each of these sets")
 	flags.IntVar(&o.batches, "batches", o.batches, "equal batches of each of these rollouts")
 
+	flags.IntVar(&o.applications, "applications", o.applications, "Applications that are created and changed at once, and that a manager starts on")
+	flags.IntVar(&o.applicationPods, "application-pods", o.applicationPods, "pods of the one component of each of them")
+
 	flags.IntVar(&o.workers, "workers", o.workers, "parallel requests of the plain client that finds the machine's ceiling")
 	flags.IntVar(&o.ceilingPods, "ceiling-pods", o.ceilingPods, "pods that the plain client creates, patches and deletes")
 	flags.DurationVar(&o.nodeDelay, "node-delay", o.nodeDelay, "how long simulated nodes take to start or restart a container")
@@ -212,6 +232,7 @@ func (o *options) validate() error {
 	for name, n := range map[string]int{
 		"runs": o.runs, "foreign-pods": o.foreignPods, "rest-sets": o.restSets, "rest-pods": o.restPods, "set-pods": o.setPods,
 		"fleet": o.fleet, "units": o.units, "unit-pods": o.unitPods, "rollouts": o.rollouts, "rollout-pods": o.rolloutPods, "batches": o.batches,
+		"applications": o.applications, "application-pods": o.applicationPods,
 		"workers": o.workers, "ceiling-pods": o.ceilingPods,
 	} {
 		wrong(n < 1, "--%s is %d, it must be at least 1", name, n)
@@ -264,4 +285,9 @@ func (o *options) fleetOf() fleet {
 // rolloutsOf are the rollouts that the flags ask for.
 func (o *options) rolloutsOf() rollouts {
 	return rollouts{kind: rolloutTrait{batches: o.batches}, size: o.rollouts, pods: o.rolloutPods}
+}
+
+// applicationsOf are the applications that the flags ask for.
+func (o *options) applicationsOf() applications {
+	return applications{size: o.applications, pods: o.applicationPods}
 }

@@ -25,22 +25,73 @@ func cpuSeconds(pid int) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the CPU time of process %d: %w", pid, err)
 	}
-	return parseCPU(string(content))
+	return parseCPU(string(content), 0)
+}
+
+// childCPU is the CPU time that the children of a process have used since its start: of those that live, and of those that it
+// has seen end.
+func childCPU(pid int) (float64, error) {
+	content, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return 0, fmt.Errorf("reading the CPU time of the children of process %d: %w", pid, err)
+	}
+	sum, err := parseCPU(string(content), 2) // the fields behind its own
+	if err != nil {
+		return 0, err
+	}
+	for _, child := range children(pid) {
+		if seconds, err := cpuSeconds(child); err == nil { // it may end meanwhile
+			sum += seconds
+		}
+	}
+	return sum, nil
+}
+
+// childMemory is the most memory that each living child of a process has held, in bytes, added up.
+func childMemory(pid int) int64 {
+	sum := int64(0)
+	for _, child := range children(pid) {
+		if bytes, err := memory(child, "VmHWM"); err == nil {
+			sum += bytes
+		}
+	}
+	return sum
+}
+
+// children are the processes that a process has started, and that live; none where the system does not tell.
+func children(pid int) []int {
+	lists, err := filepath.Glob(filepath.Join(procFile(pid, "task"), "*", "children"))
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for _, list := range lists {
+		content, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread has ended, and its children went over to another one
+		}
+		for _, field := range strings.Fields(string(content)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
 }
 
 func procFile(pid int, name string) string {
 	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }
 
-// parseCPU reads user and system time from the text of /proc/PID/stat, in seconds.
-func parseCPU(stat string) (float64, error) {
+// parseCPU reads user and system time from the text of /proc/PID/stat, in seconds; so many fields further on than its own.
+func parseCPU(stat string, further int) (float64, error) {
 	// The second field is the program's name in brackets and may hold anything, also brackets.
 	end := strings.LastIndex(stat, ")")
 	if end < 0 {
 		return 0, errors.New("/proc/PID/stat: no program's name in it")
 	}
 	fields := strings.Fields(stat[end+1:])
-	const user, system = 11, 12 // fields 14 and 15 of the line
+	user, system := 11+further, 12+further // fields 14 and 15 of the line are its own
 	if len(fields) <= system {
 		return 0, fmt.Errorf("/proc/PID/stat: %d fields behind the name, want more than %d", len(fields), system)
 	}

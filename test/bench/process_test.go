@@ -4,7 +4,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -13,6 +15,8 @@ func TestCPUTime(t *testing.T) {
 		stat string
 		want float64
 		fail bool
+		// further is how many fields are passed over.
+		further int
 	}{
 		"user and system time add up": {
 			stat: "4711 (slipway-manager) S 1 4711 4711 0 -1 4194560 20834 0 3 0 1234 66 7 8 20 0 9 0 99887 1300000 9000",
@@ -26,13 +30,17 @@ func TestCPUTime(t *testing.T) {
 			stat: "1 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 9999 9999 20 0 9 0 1 1 1",
 			want: 0,
 		},
+		"time of children that have ended stands behind its own": {
+			stat: "1 (x) S 1 1 1 0 -1 0 0 0 0 0 9999 9999 100 50 20 0 9 0 1 1 1",
+			want: 1.5, further: 2,
+		},
 		"a line without a name is an error":    {stat: "4711 S 1 4711", fail: true},
 		"a line that is cut off is an error":   {stat: "4711 (x) S 1 4711 4711 0 -1 0 0 0 0 0 12", fail: true},
 		"a time that is no number is an error": {stat: "1 (x) S 1 1 1 0 -1 0 0 0 0 0 1 y 0 0 20", fail: true},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := parseCPU(test.stat)
+			got, err := parseCPU(test.stat, test.further)
 			if (err != nil) != test.fail || got != test.want {
 				t.Errorf("got %v, error %v; want %v, an error: %t", got, err, test.want, test.fail)
 			}
@@ -92,6 +100,32 @@ func TestThisProcess(t *testing.T) {
 			t.Errorf("%s: the peak is %d bytes, error %v; want more than a megabyte", sentence, most, err)
 		}
 		runtime.KeepAlive(ballast)
+	}
+}
+
+func TestChildrenOfThisProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc")
+	}
+	me, child := os.Getpid(), exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := children(me); !slices.Contains(got, child.Process.Pid) {
+		t.Errorf("got %v, which has no %d", got, child.Process.Pid)
+	}
+	if _, err := childCPU(me); err != nil {
+		t.Error(err)
+	}
+	if bytes := childMemory(me); bytes == 0 {
+		t.Error("its child holds no memory")
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // it was killed
+	if got := children(me); slices.Contains(got, child.Process.Pid) {
+		t.Errorf("got %v, which has %d, and that has ended", got, child.Process.Pid)
 	}
 }
 

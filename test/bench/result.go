@@ -38,6 +38,15 @@ const (
 	workloadWrites  = "workload_writes_per_rollout" // of workloads, by their rollouts
 	rolloutReads    = "reads_per_rollout"           // of workloads and what belongs to them
 
+	renderCPU            = componentsName + "renderers" // processes that the manager starts for templates
+	renderMB             = "peak_rss_mb_of_renderers"   // all that live, added up
+	cpuPerApplication    = "cpu_ms_per_application"
+	writesPerApplication = "writes_per_application" // with those of its CloneSet and its pods
+	readsPerApplication  = "reads_per_application"  // the same
+	applicationStatuses  = "status_writes_per_application"
+	applicationRevisions = "revisions_per_application"
+	applicationWorkloads = "workload_writes_per_application" // by the application, and not by the workload's own controller
+
 	createRate = "creates_per_s"
 	statusRate = "status_patches_per_s"
 	imageRate  = "image_patches_per_s"

@@ -85,10 +85,13 @@ func runOnce(ctx context.Context, o *options, run int, repository string, r *rep
 	return nil
 }
 
-// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd; or a fleet; or
-// many rollouts.
+// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd; or a fleet,
+// many rollouts or many applications.
 func rounds(o *options) []round {
 	switch o.kind {
+	case kindApplication:
+		f := o.applicationsOf()
+		return []round{{name: "applications", room: f.size * f.pods, do: func(ctx context.Context, b *bench) error { return b.applicationsRound(ctx) }}}
 	case kindRollout:
 		f := o.rolloutsOf()
 		return []round{{name: "rollouts", room: f.size * f.pods, do: func(ctx context.Context, b *bench) error { return b.rolloutsRound(ctx) }}}

@@ -39,6 +39,10 @@ var (
 	rolloutsColumns = append(slices.Clone(releaseColumns),
 		column{"CPU ms/rollout", cpuPerRollout, 1}, column{"writes/rollout", rolloutWrites, 1}, column{"of its status", rolloutStatuses, 1},
 		column{"of its workload", workloadWrites, 1}, column{"reads/rollout", rolloutReads, 1}, column{"at once", atOnce, 0})
+	applicationsColumns = append(slices.Clone(releaseColumns),
+		column{"render CPU s", renderCPU, 2}, column{"render MB", renderMB, 1},
+		column{"CPU ms/application", cpuPerApplication, 1}, column{"writes/application", writesPerApplication, 2}, column{"of its status", applicationStatuses, 2},
+		column{"of its revisions", applicationRevisions, 2}, column{"of its workload", applicationWorkloads, 2}, column{"reads/application", readsPerApplication, 2})
 	ceilingColumns = []column{
 		{"creates/s", createRate, 0}, {"status patches/s", statusRate, 0}, {"image patches/s", imageRate, 0}, {"deletes/s", deleteRate, 0},
 	}
@@ -46,6 +50,9 @@ var (
 		{"ready s", readySeconds, 2}, {"first pass s", firstPassSeconds, 2}, {"CPU s", cpuTime, 2}, {"peak MB", peakMB, 1},
 		{"writes", allWrites, 0}, {"pods touched", touchedPods, 0}, {"reads", allReads, 0},
 	}
+	applicationsStartColumns = append(slices.Clone(startColumns),
+		column{"RSS MB", rssMB, 1}, column{"render CPU s", renderCPU, 2},
+		column{"CPU ms/application", cpuPerApplication, 1}, column{"reads/application", readsPerApplication, 2})
 	restColumns = []column{
 		{"watched s", wallSeconds, 0}, {"CPU s", cpuTime, 2}, {"% of a core", cpuPercent, 2}, {"RSS MB", rssMB, 1},
 		{"writes", allWrites, 0}, {"reads", allReads, 0},
@@ -77,8 +84,10 @@ func render(out io.Writer, r *report) error {
 		{"Releases among pods of other owners", []string{scenarioCrowdedCreate, scenarioCrowdedInPlace10, scenarioCrowdedRecreate10}, releaseColumns},
 		{"Many deployments at once", []string{scenarioFleetCreate, scenarioFleetRelease}, fleetColumns},
 		{"Many rollouts at once", []string{scenarioRollouts}, rolloutsColumns},
+		{"Many applications at once", []string{scenarioAppsCreate, scenarioAppsRelease}, applicationsColumns},
+		{"Start on existing applications", []string{scenarioAppsStartup}, applicationsStartColumns},
 		{"Start on existing pods", []string{scenarioStartup}, startColumns},
-		{"At rest", []string{scenarioRest, scenarioFleetRest, scenarioRolloutsRest}, restColumns},
+		{"At rest", []string{scenarioRest, scenarioFleetRest, scenarioRolloutsRest, scenarioAppsRest}, restColumns},
 		{"Memory for pods of other owners", []string{scenarioForeign}, foreignColumns},
 	}
 	for _, part := range parts {

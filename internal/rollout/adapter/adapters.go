@@ -54,6 +54,21 @@ func (a *Adapters) Observe(ctx context.Context, namespace string, ref rolloutv1a
 	return s, a.fill(ctx, &s, by, now)
 }
 
+// ObserveObject observes a workload that was just read from the API server: it is not read again, but what has to be read besides
+// is. The object belongs to what is returned.
+func (a *Adapters) ObserveObject(ctx context.Context, object *unstructured.Unstructured, by Holder, ask Ask, now time.Time) (Seen, error) {
+	id := object.GroupVersionKind()
+	ref := rolloutv1alpha1.WorkloadReference{APIVersion: id.GroupVersion().String(), Kind: id.Kind, Name: object.GetName()}
+	kind, unfit, err := a.kind(ctx, ref)
+	s := Seen{Kind: kind, ask: ask}
+	s.Workload.Unfit = unfit
+	if err != nil || kind == nil {
+		return s, err
+	}
+	s.Object = object
+	return s, a.fill(ctx, &s, by, now)
+}
+
 // fill reads out of an object, and of what has to be read besides, all that the engine wants to know.
 func (a *Adapters) fill(ctx context.Context, s *Seen, by Holder, now time.Time) error {
 	w, where := &s.Workload, s.Kind.places()

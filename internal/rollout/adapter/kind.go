@@ -63,6 +63,8 @@ type Ask struct {
 	Pair bool
 	// Before has it looked up whether what stood in a held workload can be brought back.
 	Before bool
+	// Looks: nobody is going to hold the workload, so what stands in it does not have to be looked up.
+	Looks bool
 }
 
 // Seen is a workload as it was observed.
