@@ -29,11 +29,12 @@ func (advancedStatefulSets) Show(object client.Object, pods []*corev1.Pod, _ tim
 	if roll := set.Spec.UpdateStrategy.RollingUpdate; roll != nil {
 		keeps = ptr.Deref(roll.Partition, 0)
 	}
-	return plan.Set{
+	shown := plan.Set{
 		Asked: int(ptr.Deref(set.Spec.Replicas, 1)), Partition: int(keeps), Seen: seen(s.ObservedGeneration, set),
-		Older:  older(set.Name, ptr.Deref(set.Spec.Replicas, 1), s.UpdateRevision, pods),
 		Counts: counts(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas, s.UpdatedAvailableReplicas),
 	}
+	shown.Older = older(&shown, set.Name, s.UpdateRevision, pods)
+	return shown
 }
 
 func (advancedStatefulSets) Ask(object client.Object, a Asked) {

@@ -91,20 +91,21 @@ func waiting(pods []*corev1.Pod) (since []time.Time) {
 	return since
 }
 
-// older are the ordinals below n, from below, whose pods do not have a revision of the set. Those without a pod are among them.
-func older(set string, n int32, revision string, pods []*corev1.Pod) (ordinals []int) {
+// older are the places of a set's pods that do not have its template. A place without a pod is one of them. Until the set's controller has
+// seen the template, its status speaks of the one before: then the places that the set is told to keep are.
+func older(set *plan.Set, name, revision string, pods []*corev1.Pod) (places []int) {
 	updated := map[int]bool{}
 	for _, p := range pods {
-		if of, is := ordinal.Of(set, p.Name); is && pod.IsActive(p) && pod.HasRevision(p, revision) {
+		if of, is := ordinal.Of(name, p.Name); is && pod.IsActive(p) && pod.HasRevision(p, revision) {
 			updated[of] = true
 		}
 	}
-	for n := range int(n) {
-		if !updated[n] {
-			ordinals = append(ordinals, n)
+	for n := range set.Asked {
+		if set.Seen && !updated[n] || !set.Seen && n < set.Partition {
+			places = append(places, n)
 		}
 	}
-	return ordinals
+	return places
 }
 
 // FindsNoNode tells whether the scheduler has found no node for a pod that is wanted.

@@ -387,3 +387,38 @@ func TestTrafficComponentsAreHandedOn(t *testing.T) {
 		t.Errorf("%q differs", why)
 	}
 }
+
+// Until a set's controller has seen the newest template, its status speaks of the one before, which old pods have. What the set is told
+// to keep is certain.
+func TestASetThatHasNotSeenItsTemplateTellsOfWhatItKeeps(t *testing.T) {
+	old := func(name string) *corev1.Pod {
+		p := builders.Pod(name).Build()
+		p.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: "web-old"}
+		return p
+	}
+	pods := []*corev1.Pod{old("web-0"), old("web-1"), old("web-2")}
+	for kept, want := range map[int32][]int{0: nil, 2: {0, 1}, 7: {0, 1, 2}} {
+		for kind, set := range map[cafev1alpha1.PodSetType]client.Object{
+			cafev1alpha1.StatefulSetPodSetType: &appsv1.StatefulSet{
+				ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Status: appsv1.StatefulSetStatus{UpdateRevision: "web-old", ObservedGeneration: 1},
+				Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](3), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+					RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &kept},
+				}},
+			},
+			cafev1alpha1.AdvancedStatefulSetPodSetType: &kruisev1beta1.StatefulSet{
+				ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Status: kruisev1beta1.StatefulSetStatus{UpdateRevision: "web-old", ObservedGeneration: 1},
+				Spec: kruisev1beta1.StatefulSetSpec{Replicas: ptr.To[int32](3), UpdateStrategy: kruisev1beta1.StatefulSetUpdateStrategy{
+					RollingUpdate: &kruisev1beta1.RollingUpdateStatefulSetStrategy{Partition: &kept},
+				}},
+			},
+		} {
+			k, err := podset.Of(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, k.Show(set, pods, builders.Epoch()).Older); diff != "" {
+				t.Errorf("%s that keeps %d: older ones (-want +got):\n%s", kind, kept, diff)
+			}
+		}
+	}
+}

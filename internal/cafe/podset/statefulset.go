@@ -37,13 +37,14 @@ func (statefulSets) Show(object client.Object, pods []*corev1.Pod, now time.Time
 			both++
 		}
 	}
-	return plan.Set{
+	shown := plan.Set{
 		Asked: int(ptr.Deref(set.Spec.Replicas, 1)), Partition: int(keeps), Seen: seen(s.ObservedGeneration, set),
-		Older: older(set.Name, ptr.Deref(set.Spec.Replicas, 1), s.UpdateRevision, pods),
 		// Their controller may have seen a pod become available that is not yet by our clock, or go that is still here for us.
 		Counts: counts(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas,
 			max(min(both, s.UpdatedReplicas, s.AvailableReplicas), s.UpdatedReplicas+s.AvailableReplicas-s.Replicas)),
 	}
+	shown.Older = older(&shown, set.Name, s.UpdateRevision, pods)
+	return shown
 }
 
 func (statefulSets) Ask(object client.Object, a Asked) {
