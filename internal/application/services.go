@@ -17,6 +17,7 @@ import (
 // revision and available.
 func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, w *plan.World, told *telling) error {
 	told.status.Services = nil
+	healthy := 0
 	for i := range w.Components {
 		c := &w.Components[i]
 		id := c.Workload.GroupVersionKind()
@@ -36,7 +37,11 @@ func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, 
 			}
 		}
 		told.status.Services = append(told.status.Services, service)
+		if service.Healthy {
+			healthy++
+		}
 	}
+	told.status.HealthyServices = fmt.Sprintf("%d/%d", healthy, len(w.Components))
 	return nil
 }
 
