@@ -82,7 +82,7 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 	outcomes := r.others.Steps(ctx, app.UID, steps)
 	if apply.Errors(outcomes) != nil || apply.Conflicts(outcomes) {
 		told.no(oamv1beta1.ConditionRevision, "NotRecorded", fmt.Sprintf("revision %s is not recorded yet", made.Name))
-		return nil, outcomes, nil
+		return nil, outcomes, nil //nolint:nilerr // the outcomes have it
 	}
 	stored, err := r.revision(ctx, app, made.Name)
 	if err != nil || stored == nil {
@@ -124,7 +124,7 @@ func (r *Reconciler) decide(ctx context.Context, app *oamv1beta1.Application, hi
 // draft renders all components. It returns no revision when that is not possible, and has said why.
 func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, definitions render.Definitions, content revision.Content,
 	next oamv1beta1.Revision, known revision.Known, told *telling) (*oamv1beta1.ApplicationRevision, []step.Step, error) {
-	plain, err := r.render(ctx, app, definitions, nil, nil)
+	plain, err := r.render(ctx, app, definitions, &next, nil) // a name of a component's revision alone makes no other one
 	if said(told, err) {
 		return nil, nil, nil
 	} else if err != nil {

@@ -48,7 +48,7 @@ func setPause(ctx context.Context, e *edit, pause bool) error {
 		return fmt.Errorf("%s %s updates pods only when somebody deletes them (updateStrategy.type OnDelete): there is nothing to pause", e.kind.Name(), e.key())
 	}
 	if _, has, _ := unstructured.NestedMap(before.Object, path[:len(path)-1]...); !has && e.kind.Name() == oamv1beta1.ApplicationKind {
-		return fmt.Errorf("Application %s has no rolloutPlan: what changes is applied at once, and there is nothing to pause", e.key())
+		return fmt.Errorf("%s %s has no rolloutPlan: what changes is applied at once, and there is nothing to pause", e.kind.Name(), e.key())
 	}
 	switch {
 	case is && pause:

@@ -203,14 +203,15 @@ func beyondData(head ast.Expr) ast.Node {
 
 // told is the first error of CUE, on one line.
 func told(file string, err error) error {
-	for _, e := range errors.Errors(err) {
-		text := strings.Join(strings.Fields(e.Error()), " ")
-		if file != "" {
-			return fmt.Errorf("%s:%d: %s", file, e.Position().Line(), text)
-		}
-		return errors.New(text)
+	all := errors.Errors(err)
+	if len(all) == 0 {
+		return err
 	}
-	return err
+	text := strings.Join(strings.Fields(all[0].Error()), " ")
+	if file != "" {
+		return fmt.Errorf("%s:%d: %s", file, all[0].Position().Line(), text)
+	}
+	return errors.New(text)
 }
 
 // printed is a template as text: imports first, then what stands in the braces.

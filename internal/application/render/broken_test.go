@@ -3,6 +3,7 @@
 package render_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -139,6 +140,17 @@ func judge(t *testing.T, err error, want string) {
 
 const deployment = `output: {apiVersion: "apps/v1", kind: "Deployment", metadata: name: context.name`
 
+// doubling names data of two to the power of steps.
+func doubling(steps int) string {
+	b := &strings.Builder{}
+	b.WriteString("a0: {x: 1, y: 2}\n")
+	for i := 1; i < steps; i++ {
+		fmt.Fprintf(b, "a%d: {x: a%d, y: a%d}\n", i, i-1, i-1)
+	}
+	fmt.Fprintf(b, "%s, spec: a%d}\n", deployment, steps-1)
+	return b.String()
+}
+
 func TestBrokenDefinitionsAreToldWhatIsWrong(t *testing.T) {
 	for sentence, test := range map[string]struct{ template, trait, want string }{
 		"a template that is empty":        {" ", "", `component "web": definition "mine": template: is empty`},
@@ -161,6 +173,7 @@ func TestBrokenDefinitionsAreToldWhatIsWrong(t *testing.T) {
 		"a patch by a component":          {deployment + "}\npatch: spec: replicas: 1", "", `component "web": definition "mine": patch: only the template of a trait gives a patch`},
 		"a template that is very long":    {deployment + "}\n//" + strings.Repeat("x", render.MaxTemplate), "", `component "web": definition "mine": template: has`},
 		"data that is very large":         {"import \"strings\"\n" + deployment + `, spec: a: strings.Repeat("x", 600000)}`, "", `component "web": definition "mine": output.spec.a: all objects together have more than the 524288 bytes that are allowed`},
+		"data that doubles":               {doubling(40), "", `all objects together have more than the 524288 bytes that are allowed`},
 		"data that is very deep":          {deployment + ", spec: " + strings.Repeat("{a: ", 150) + "1" + strings.Repeat("}", 150) + "}", "", `goes deeper than 100 levels`},
 		"another namespace":               {deployment + "}\noutputs: a: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: {name: \"a\", namespace: \"kube-system\"}}", "", `component "web": definition "mine": outputs.a.metadata.namespace: ConfigMap "a" is put into "kube-system": only the namespace of the application is allowed, "default"`},
 		"an object of the whole cluster":  {deployment + "}\noutputs: a: {apiVersion: \"rbac.authorization.k8s.io/v1\", kind: \"ClusterRole\", metadata: name: \"all\"}", "", `component "web": definition "mine": outputs.a: "all" is a ClusterRole, which belongs to the whole cluster`},

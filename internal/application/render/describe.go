@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 )
 
 // Definition is a definition by itself, without a component that uses it.
@@ -73,16 +74,19 @@ func Describe(d Definition) (Description, error) {
 	if len(problems) > 0 {
 		return Description{}, problems
 	}
-	value, err := instance(file, input)
+	value, err := instance(cuecontext.New(), file, input)
 	if err != nil {
 		return Description{}, s.syntax("template", err)
 	}
 	schema := value.LookupPath(cue.MakePath(cue.Def(closedParameter)))
 	described := Description{Parameters: parameters("", schema, 0, nil)}
 	sample, made := sample(schema, 0)
-	properties, err := json.Marshal(sample)
-	if !made || err != nil {
+	if !made {
 		return described, nil
+	}
+	properties, err := json.Marshal(sample)
+	if err != nil {
+		return described, s.problems("parameter", "what was made up for it is no JSON: %v", err)
 	}
 	_, err = Evaluate(d.trial(properties), nil)
 	for _, p := range ProblemsOf(err) {
@@ -244,7 +248,7 @@ func sample(schema cue.Value, nested int) (any, bool) {
 		return json.RawMessage(raw), true
 	}
 	for _, value := range []any{"example", 1, true} {
-		if schema.Unify(schema.Context().Encode(value)).Err() == nil {
+		if schema.Unify(cuecontext.New().Encode(value)).Err() == nil {
 			return value, true
 		}
 	}

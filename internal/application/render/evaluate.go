@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 )
 
@@ -122,6 +123,7 @@ func same(a, b any) bool {
 // evaluated is a template with its input.
 type evaluated struct {
 	source
+	context    *cue.Context
 	value      cue.Value
 	properties json.RawMessage
 }
@@ -140,11 +142,12 @@ func (s source) evaluate(text string, properties json.RawMessage, context Contex
 	if len(problems) > 0 {
 		return evaluated{}, problems
 	}
-	value, err := instance(file, input)
+	ctx := cuecontext.New()
+	value, err := instance(ctx, file, input)
 	if err != nil {
 		return evaluated{}, s.syntax("template", err)
 	}
-	t := evaluated{source: s, value: value, properties: properties}
+	t := evaluated{source: s, context: ctx, value: value, properties: properties}
 	return t, t.settled()
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 )
 
 // Judge evaluates the health policy and the custom status of a definition for a live workload. What a policy reads and the
@@ -64,7 +65,7 @@ func (s source) policy(field, text string, properties json.RawMessage, context m
 	if len(problems) > 0 {
 		return cue.Value{}, problems
 	}
-	value, err := instance(file, input)
+	value, err := instance(cuecontext.New(), file, input)
 	if err != nil {
 		return cue.Value{}, s.syntax(field, err)
 	}

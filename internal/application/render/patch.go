@@ -112,7 +112,7 @@ func (o overlay) value(path []string, base any, patch cue.Value, g tags) (any, *
 		return o.data(path, patch, o.left)
 	}
 	// A constraint, such as >=2 or a pattern, is kept by the value that it allows.
-	both := patch.Unify(patch.Context().Encode(base))
+	both := patch.Unify(o.context.Encode(base))
 	if both.Err() != nil {
 		return o.fail(path, "contradicts the workload: the trait wants %s, and the workload has %s; only // +patchStrategy=%s lets the trait win",
 			describe(patch, 0), written(base), strategyRetainKeys)

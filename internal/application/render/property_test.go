@@ -60,7 +60,7 @@ func TestTheSameComponentRendersToTheSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawComponent(t)
 		var first string
-		for i := range 3 {
+		for i := range 2 {
 			result, err := renderAll(c, definitions)
 			if err != nil {
 				t.Fatalf("rendering %s with %s: %v", c.Type, c.Properties.Raw, err)
@@ -72,7 +72,7 @@ func TestTheSameComponentRendersToTheSameBytes(t *testing.T) {
 			if i == 0 {
 				first = string(raw)
 			} else if diff := cmp.Diff(first, string(raw)); diff != "" {
-				t.Fatalf("the %d. time it is different (-first +now):\n%s", i+1, diff)
+				t.Fatalf("the second time it is different (-first +now):\n%s", diff)
 			}
 		}
 	})

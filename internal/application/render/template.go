@@ -13,7 +13,6 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/ast/astutil"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
@@ -150,7 +149,7 @@ func depth(raw []byte) string {
 }
 
 // instance compiles a template together with its input. Errors of evaluation are in the value.
-func instance(template *ast.File, input []ast.Decl) (cue.Value, error) {
+func instance(ctx *cue.Context, template *ast.File, input []ast.Decl) (cue.Value, error) {
 	whole := &ast.File{Filename: template.Filename, Decls: slices.Concat(template.Decls, input)}
 	var unresolved error
 	astutil.Resolve(whole, func(pos token.Pos, format string, values ...any) {
@@ -159,7 +158,7 @@ func instance(template *ast.File, input []ast.Decl) (cue.Value, error) {
 	if unresolved != nil {
 		return cue.Value{}, unresolved
 	}
-	return cuecontext.New().BuildFile(whole), nil
+	return ctx.BuildFile(whole), nil
 }
 
 // line is ":<line>" of the first place in the template that an error names, or nothing.

@@ -4,6 +4,7 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"testing"
 )
@@ -36,7 +37,7 @@ func FuzzFrame(f *testing.F) {
 		if first.isLast() != second.isLast() {
 			t.Errorf("%v is read again as %v", first, second)
 		}
-		if err := readFrame(&pipe, &second); err != io.EOF {
+		if err := readFrame(&pipe, &second); !errors.Is(err, io.EOF) {
 			t.Errorf("behind the frame stands %v, want the end", err)
 		}
 	})
