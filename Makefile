@@ -23,6 +23,12 @@ CLUSTER := --kubeconfig='$(KUBECONFIG)'
 endif
 unexport KUBECONFIG
 
+# Another version of Kubernetes than the pinned one, for make k8s and the tests: it is built from Go modules too, beside
+# the pinned one, into a folder of its own.
+ifneq ($(KUBE),)
+export SLIPWAY_KUBERNETES := $(KUBE)
+endif
+
 # All packages but those with a test target of their own. A package that does not load fails the target.
 UNIT = packages=$$(go list ./...) && packages=$$(echo "$$packages" | grep -Ev '/test/(integration|simulation|e2e)(/|$$)') && \
 	go test $(TEST_FLAGS) $(1) $$packages
@@ -66,8 +72,8 @@ bin/kubectl-slipway: bin/slipway
 	@ln -sf slipway $@
 
 .PHONY: k8s
-k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes)
-	bin/localcluster build
+k8s: bin/localcluster ## Build the control plane's binaries into bin/k8s (the first time takes about 10 minutes): KUBE=<version> for another version
+	bin/localcluster build $(if $(KUBE),--kubernetes=$(KUBE))
 
 .PHONY: node-packages
 node-packages: ## Install what the local cluster's real node needs (Debian, root); elsewhere say what is missing
@@ -121,18 +127,19 @@ test-simulation: ## Run the controllers in thousands of random worlds
 
 .PHONY: soak
 soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
-	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/rollout ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
-# One API server at a time is enough for two cores.
+# One API server at a time is enough for two cores. No result is taken from Go's cache: it does not know that the CRDs, the
+# manager or the version of Kubernetes are others than before.
 .PHONY: test-integration
-test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package)
+test-integration: k8s ## Run the tests against a real API server, and a real Prometheus where there is one (make prometheus-package): KUBE=v1.33.13
 	@command -v prometheus >/dev/null || test -x bin/prometheus || echo 'there is no prometheus, so test/integration/metric is SKIPPED'
-	go test $(TEST_FLAGS) -timeout 20m -p 1 ./test/integration/...
+	go test $(TEST_FLAGS) -count=1 -timeout 20m -p 1 ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages)
+test-e2e: build k8s ## Run the tests on the local cluster, with a real node where this machine can have one (make node-packages): KUBE=v1.33.13
 	@bin/localcluster real-node --check || echo 'so all specs with the label "real node" are SKIPPED'
-	go test $(TEST_FLAGS) -timeout 30m -p 1 ./test/e2e/...
+	go test $(TEST_FLAGS) -count=1 -timeout 30m -p 1 ./test/e2e/...
 
 .PHONY: faults
 faults: k8s ## Break everything while releases run, and print what was broken by it: FAULTS_FLAGS="--fault=errors --seed=1" (docs/faults.md)
@@ -144,5 +151,5 @@ test-race: ## Run the unit tests with the race detector (needs a C compiler)
 
 ##@ Measure
 .PHONY: bench
-bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset|cafedeployment BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
+bench: build k8s ## Measure what releases cost, on a cluster of its own: KIND=statefulset|cafedeployment|rollouttrait BENCH_FLAGS="--runs=3 --pods=2000" (docs/guide/bench.md)
 	go run -buildvcs=false ./test/bench $(if $(KIND),--kind=$(KIND)) $(BENCH_FLAGS)

@@ -18,6 +18,7 @@
 // The first four are the real programs, built from their Go modules by Build into bin/k8s. The
 // build-only module hack/kubernetes pins their versions. The first build takes about ten minutes on
 // two cores; a stamp beside the binaries lets later calls skip it.
+// LayOut makes a root for clusters of another version, with binaries of its own.
 //
 // # What is simulated
 //

@@ -153,12 +153,21 @@ func kubeconfigCommand(at *place) *cobra.Command {
 }
 
 func buildCommand(at *place) *cobra.Command {
-	return &cobra.Command{
+	version := ""
+	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the Kubernetes binaries that are missing or out of date into bin/k8s",
-		Args:  cobra.NoArgs,
+		Example: `  localcluster build --kubernetes=v1.33.13   # beside the others
+  localcluster up --root=bin/kubernetes-v1.33.13`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return localcluster.Build(cmd.Context(), at.root, cmd.OutOrStdout())
+			root, err := localcluster.LayOut(cmd.Context(), at.root, version, cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			return localcluster.Build(cmd.Context(), root, cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().StringVar(&version, "kubernetes", "", "build another version than the pinned one, into bin/kubernetes-<version>, which is a root for clusters of that version")
+	return cmd
 }

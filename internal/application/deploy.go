@@ -26,7 +26,7 @@ func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, la
 	if err := r.watch(&w); err != nil {
 		return nil, err
 	}
-	if app.Spec.RolloutPlan != nil && !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
+	if (app.Spec.RolloutPlan != nil || app.IsRolloutTemplate()) && !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
 		return r.hold(ctx, app, told), nil
 	}
 	next := r.Plan(w)

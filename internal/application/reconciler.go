@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -78,7 +79,16 @@ func New(d Dependencies) *Reconciler {
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	return &Reconciler{Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: owned.WatchedBy(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind())}
+	r := &Reconciler{
+		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply),
+		watches: owned.WatchedBy(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind()),
+	}
+	r.memories.Gone = func(uid types.UID) {
+		r.Writes.Forget(uid)
+		r.own.Forget(uid)
+		r.others.Forget(uid)
+	}
+	return r
 }
 
 // Reconcile moves one Application one step closer to its spec.
@@ -86,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	app := &oamv1beta1.Application{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Writes.Forget(r.memories.Forget(request.NamespacedName))
+			r.memories.Forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading Application %s: %w", request, err)

@@ -377,6 +377,12 @@ func TestATemplateOfRolloutsIsOnlyRecorded(t *testing.T) {
 	if len(list.Items) != 0 || len(w.revisions()) != 1 {
 		t.Errorf("there are %d workloads, and the revisions %v", len(list.Items), w.revisions())
 	}
+	if got := w.condition(oamv1beta1.ConditionReady); got.Status != metav1.ConditionTrue {
+		t.Errorf("it waits for what nobody has asked for: %s", got.Message)
+	}
+	if !slices.Contains(w.app().Finalizers, oamv1beta1.FinalizerApplication) {
+		t.Error("the application could go while a rollout holds its workloads")
+	}
 }
 
 func TestAPlanIsCarriedOutByAnAppRollout(t *testing.T) {

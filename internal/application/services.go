@@ -23,6 +23,9 @@ func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, 
 		id := c.Workload.GroupVersionKind()
 		service := oamv1beta1.ApplicationService{Name: c.Name, WorkloadDefinition: oamv1beta1.WorkloadGVK{APIVersion: id.GroupVersion().String(), Kind: id.Kind}}
 		live := plan.Current(c)
+		if live == nil && app.IsRolloutTemplate() {
+			continue // nobody has asked for it yet
+		}
 		switch {
 		case live == nil:
 			service.Message = "is not deployed yet"

@@ -84,7 +84,8 @@ func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set cl
 	shown.Name, shown.Revision = set.GetName(), set.GetAnnotations()[cafev1alpha1.AnnotationRevision]
 	shown.Differs = o.kind.Differs(set, d)
 	u.Sets = append(u.Sets, shown)
-	u.Unschedulable = append(u.Unschedulable, podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)...)
+	next, below := podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)
+	u.Unschedulable, u.Below = append(u.Unschedulable, next...), append(u.Below, below...)
 	for _, p := range pods {
 		if pod.IsActive(p) {
 			u.Pods++

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,13 +12,14 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/cli/forecast"
+	"slipway.dev/slipway/internal/cli/saved"
 )
 
 // planRelease is one call of `plan`.
@@ -29,8 +31,15 @@ type planRelease struct {
 	live, output               string
 	offline, noResize, showAll bool
 
-	dump   forecast.Dump
+	// input is what stands on standard input, once it was read.
+	input []byte
+	// namespace is that of manifests that name none.
+	namespace string
+
+	// reader reads live objects: of the cluster, or offline those that were saved. client is nil offline.
+	reader client.Reader
 	client client.Client
+	scheme *runtime.Scheme
 	// offersResize asks the cluster, at most once.
 	offersResize func() (bool, error)
 }
@@ -39,10 +48,13 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 	p := &planRelease{env: env, flags: flags}
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what a manifest would do to a CloneSet, pod by pod, without doing it",
-		Long: "Show what applying a manifest would do to a CloneSet: which pods are updated in place, recreated, created or\n" +
-			"deleted, in which order and why, and how many pods are available at each moment. The controller's own\n" +
-			"planner decides, over a copy of the live objects. Nothing is written.\n\n" +
+		Short: "Show what a manifest would do to a workload, pod by pod, without doing it",
+		Long: "Show what applying a manifest would do to a workload: which pods are updated in place, recreated, created or\n" +
+			"deleted, in which order and why, and how many pods are available at each moment. For the kinds of Slipway the\n" +
+			"controller's own planner decides, over a copy of the live objects; for those of Kubernetes a plain model of what\n" +
+			"their controllers are documented to do. Nothing is written.\n\n" +
+			"Of a RolloutTrait it shows each batch: its goal, its pods, and what it waits for. Workloads in the same files are taken as\n" +
+			"they will be then.\n\n" +
 			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
 		Example: fmt.Sprintf(strings.Trim(`
   # What would this manifest do?
@@ -58,9 +70,9 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with CloneSets; - reads standard input; may be repeated")
+	f.StringArrayVarP(&p.files, "filename", "f", nil, "a manifest with workloads; - reads standard input; may be repeated")
 	f.BoolVar(&p.offline, "offline", false, "ask no cluster: plan from the manifest, and from --live if given")
-	f.StringVar(&p.live, "live", "", "with --offline: a file with the live clonesets, pods, controllerrevisions, persistentvolumeclaims and nodes")
+	f.StringVar(&p.live, "live", "", "with --offline: a file with the live workloads and what belongs to them: pods, controllerrevisions, replicasets, persistentvolumeclaims, nodes")
 	f.BoolVar(&p.noResize, "no-resize", false, "with --offline: the cluster cannot resize living pods (it is older than Kubernetes 1.33)")
 	f.StringVarP(&p.output, "output", "o", "text", "text or json")
 	f.BoolVar(&p.showAll, "show-all", false, "name every pod and show every moment, also in long runs")
@@ -73,29 +85,29 @@ func (p *planRelease) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var forecasts []forecast.Forecast
+	p.namespace = namespace
+	var all []foretold
+	var refused error
 	for _, file := range p.files {
 		manifests, err := p.read(file, namespace)
 		if err != nil {
 			return err
 		}
 		for _, m := range manifests {
-			f, err := p.foretell(ctx, m)
+			f, err := foretellers()[m.ID](ctx, p, m)
 			if err != nil {
-				return fmt.Errorf("%s: CloneSet %s: %w", file, m.Key(), err)
+				return fmt.Errorf("%s: %s: %w", file, m, err)
 			}
-			forecasts = append(forecasts, f)
+			if refusal := f.Refusal(); refusal != "" && refused == nil {
+				refused = fmt.Errorf("%s: %s: %s", file, m, refusal)
+			}
+			all = append(all, f)
 		}
 	}
-	if err := p.print(forecasts); err != nil {
+	if err := errors.Join(p.print(all), refused); err != nil {
 		return err
 	}
-	for i := range forecasts {
-		if f := &forecasts[i]; f.Invalid != "" {
-			return fmt.Errorf("%s: CloneSet %s/%s: %s", f.File, f.Namespace, f.Name, f.Invalid)
-		}
-	}
-	if slices.ContainsFunc(forecasts, func(f forecast.Forecast) bool { return f.ChangesAnything() }) {
+	if slices.ContainsFunc(all, foretold.ChangesAnything) {
 		return ErrChanges
 	}
 	return nil
@@ -113,15 +125,17 @@ func (p *planRelease) prepare() (namespace string, err error) {
 	case p.output != "text" && p.output != "json":
 		return "", fmt.Errorf("-o %s is not known, only text and json", p.output)
 	}
-	if !p.offline {
-		cluster := &cluster{env: p.env, flags: p.flags}
-		p.client, namespace, err = cluster.connect()
-		p.offersResize = sync.OnceValues(func() (bool, error) { return p.env.OffersResize(p.flags, userAgent(p.env)) })
-		return namespace, err
+	if p.scheme, err = NewScheme(); err != nil {
+		return "", err
 	}
-	if p.live != "" {
+	if !p.offline {
+		return p.cluster()
+	}
+	if p.live == "" {
+		p.reader, err = saved.Read("", strings.NewReader(""), p.scheme)
+	} else {
 		err = p.open(p.live, func(r io.Reader) (err error) {
-			p.dump, err = forecast.ReadDump(p.live, r)
+			p.reader, err = saved.Read(p.live, r, p.scheme)
 			return err
 		})
 	}
@@ -134,15 +148,23 @@ func (p *planRelease) prepare() (namespace string, err error) {
 
 func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifest, err error) {
 	err = p.open(file, func(r io.Reader) (err error) {
-		manifests, err = forecast.ReadManifests(file, r, namespace)
+		manifests, err = forecast.ReadManifests(file, r, namespace, p.scheme, plannable())
 		return err
 	})
 	return manifests, err
 }
 
+// open reads a file, or standard input, which can be read once.
 func (p *planRelease) open(file string, read func(io.Reader) error) error {
 	if file == "-" {
-		return read(p.env.Streams.In)
+		if p.input == nil {
+			all, err := io.ReadAll(p.env.Streams.In)
+			if err != nil {
+				return fmt.Errorf("reading standard input: %w", err)
+			}
+			p.input = append([]byte{}, all...)
+		}
+		return read(bytes.NewReader(p.input))
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -152,42 +174,19 @@ func (p *planRelease) open(file string, read func(io.Reader) error) error {
 	return read(f)
 }
 
-func (p *planRelease) foretell(ctx context.Context, m forecast.Manifest) (forecast.Forecast, error) {
-	if !p.offline {
-		return p.foretellOnline(ctx, m)
-	}
-	live := forecast.Live{
-		Pods: p.dump.Pods, Revisions: p.dump.Revisions, Claims: p.dump.Claims, NodeLabels: p.dump.NodeLabels, ResizeOff: p.noResize,
-	}
-	for _, set := range p.dump.Sets {
-		if set.Namespace == m.Set.Namespace && set.Name == m.Set.Name {
-			live.Set = set
-		}
-	}
-	wanted, err := forecast.Merge(live.Set, m)
-	if err != nil {
-		return forecast.Forecast{}, err
-	}
-	f, err := forecast.New(m.File, live, wanted, p.env.Clock.Now())
-	if live.Set == nil {
-		f.Warnings = append(f.Warnings, "planned from the manifest alone: names of pods are examples")
-	}
-	return f, err
-}
-
-func (p *planRelease) print(forecasts []forecast.Forecast) error {
+func (p *planRelease) print(all []foretold) error {
 	if p.output == "json" {
 		encoder := json.NewEncoder(p.env.Streams.Out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"kind": "CloneSetPlans", "items": forecasts})
+		return encoder.Encode(map[string]any{"kind": "Plans", "items": all})
 	}
-	for i := range forecasts {
+	for i := range all {
 		if i > 0 {
 			if _, err := fmt.Fprintln(p.env.Streams.Out); err != nil {
 				return err
 			}
 		}
-		if err := writeLines(p.env.Streams.Out, forecasts[i].Lines(p.showAll)); err != nil {
+		if err := writeLines(p.env.Streams.Out, all[i].Lines(p.showAll)); err != nil {
 			return err
 		}
 	}

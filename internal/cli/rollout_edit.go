@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/cli/rollouts"
 )
 
 func newRolloutPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -136,6 +137,7 @@ func newAbort(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		Short: "End a rollout, with --revert by going back",
 		Long: "End a rollout that is on its way: it lets go of its workloads, and leaves the pods as they are. With --revert it first brings back\n" +
 			"what was before, in the same batches in reverse. It ends as failed, and retry begins it anew.\n\n" +
+			"One that goes back already, also because it is deleted, is ended where it is: pods of both versions stay.\n\n" +
 			"It fails when the rollout has ended: undo goes back then.",
 		Example: fmt.Sprintf("  # Stop, and leave the pods as they are\n  %[1]s rollout abort web\n\n  # Stop, and bring back what was before\n  %[1]s rollout abort web --revert", env.Program),
 	}, func(ctx context.Context, e *rolloutEdit) error {
@@ -143,6 +145,8 @@ func newAbort(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		switch {
 		case s.RollingState.IsFinal():
 			return e.unfit("it has ended already; `" + e.env.Program + " rollout undo " + e.name + "` goes back")
+		case rollouts.GoesBack(s) && !revert:
+			return e.speak(ctx, rolloutv1alpha1.AnnotationAbort, s.Take(), "goes back no further, and leaves the pods as they are", rolloutv1alpha1.AnnotationRevert)
 		case e.ends():
 			return e.unfit("it is ending already")
 		case !e.begun():

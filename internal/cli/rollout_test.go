@@ -158,7 +158,8 @@ func TestRolloutEdits(t *testing.T) {
 			"ends, and brings back what was before, in the same batches in reverse", func(r *rolloutv1alpha1.RolloutTrait) any {
 				return r.Annotations[rolloutv1alpha1.AnnotationRevert] + " " + r.Annotations[rolloutv1alpha1.AnnotationAbort]
 			}, "1.0 "},
-		"an abort in a pause": {"paused", nil, []string{"abort", "--revert"}, "ends, and brings back what was before, in the same batches in reverse", annotation(rolloutv1alpha1.AnnotationRevert), "1.0"},
+		"an abort in a pause":  {"paused", nil, []string{"abort", "--revert"}, "ends, and brings back what was before, in the same batches in reverse", annotation(rolloutv1alpha1.AnnotationRevert), "1.0"},
+		"an abort of a revert": {"reverting", nil, []string{"abort"}, "goes back no further, and leaves the pods as they are", annotation(rolloutv1alpha1.AnnotationAbort), "1.0"},
 		"undo of two workloads": {"failing", change{succeededPair}, []string{"undo"},
 			"goes back from Deployment web-v2 to Deployment web-v1: it begins anew", refs, "web-v1 from web-v2"},
 		"undo of two workloads, with a partition": {"failing", change{succeededPair, partition(0)}, []string{"undo"},
@@ -185,6 +186,8 @@ func TestRolloutEdits(t *testing.T) {
 	}
 }
 
+func leaves(r *rolloutv1alpha1.RolloutTrait) { r.Status.Ending = rolloutv1alpha1.LeaveEnding }
+
 func TestRolloutEditsAreRefused(t *testing.T) {
 	const key = rolloutv1alpha1.AnnotationRetry
 	type change = []func(*rolloutv1alpha1.RolloutTrait)
@@ -209,7 +212,8 @@ func TestRolloutEditsAreRefused(t *testing.T) {
 		"a retry of one that is deleted":             {"deleting", nil, []string{"retry"}, "it is being deleted"},
 		"a second retry":                             {"failed", change{said(key, "2.0")}, []string{"retry"}, "that was said already"},
 		"an abort after the end":                     {"succeeded", nil, []string{"abort"}, "it has ended already; `slipway rollout undo web` goes back"},
-		"an abort while it ends":                     {"reverting", nil, []string{"abort"}, "it is ending already"},
+		"an abort while it lets go":                  {"reverting", change{leaves}, []string{"abort"}, "it is ending already"},
+		"a revert while it reverts":                  {"reverting", nil, []string{"abort", "--revert"}, "it is ending already"},
 		"an abort before it has begun":               {"unseen", nil, []string{"abort"}, "it has not begun; delete it instead"},
 		"undo while it is on its way":                {"batch-verifying-pods", nil, []string{"undo"}, "it has not ended; `slipway rollout abort web --revert` goes back now"},
 		"undo of a spec that nobody has looked at":   {"newer-spec", nil, []string{"undo"}, "the controller has not looked at the newest spec yet"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -57,7 +58,12 @@ func New(d Dependencies) *Reconciler {
 	if d.Writes == nil {
 		d.Writes = freshness.New(d.Cache, d.Live, d.Clock, 0)
 	}
-	return &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Apply), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
+	r := &Reconciler{Dependencies: d, apply: apply.New(d.Client, d.Writes, d.Apply), reader: owned.Reader{Cache: d.Cache, Live: d.Live}}
+	r.memories.Gone = func(uid types.UID) {
+		r.Writes.Forget(uid)
+		r.apply.Forget(uid)
+	}
+	return r
 }
 
 // Reconcile moves one CloneSet one step closer to its spec.
@@ -65,9 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set := &kruisev1alpha1.CloneSet{}
 	if err := r.Cache.Get(ctx, request.NamespacedName, set, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
-			gone := r.memories.Forget(request.NamespacedName)
-			r.Writes.Forget(gone)
-			r.apply.Forget(gone)
+			r.memories.Forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading CloneSet %s: %w", request, err)

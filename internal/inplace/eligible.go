@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -75,7 +76,7 @@ func (d Difference) stuckEnvironment(p *corev1.Pod, before *Record) []string {
 // earlier change is taken back that the node has not acted on.
 func (d Difference) restarts(p *corev1.Pod, name string, before *Record) bool {
 	image, changes := d.Images[name]
-	last, onItsWay := pending(p, before)[name]
+	last, onItsWay := pending(p, before, time.Time{})[name] // what time alone makes count has another container by then, or its old image back
 	if !changes || !onItsWay {
 		return changes
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Progress is how far the in-place update of a pod has come.
@@ -31,6 +32,8 @@ type Progress struct {
 	// Infeasible says why the node will never bring the update to its end: it lacks the resources that the
 	// pod was to be resized to. Empty otherwise.
 	Infeasible string
+	// LookIn: when nothing else is reported by then, time alone will tell more; 0 when it will not.
+	LookIn time.Duration
 	// Waiting says what an unfinished update waits for; deterministic, without times.
 	Waiting string
 }
@@ -54,8 +57,8 @@ func (r Reading) Progress(p *corev1.Pod, now time.Time) (Progress, error) {
 	case held != nil:
 		return record.inGrace(p, held, now), nil
 	}
-	if waiting := record.waits(p); waiting != "" {
-		return Progress{Waiting: waiting, Infeasible: record.infeasible(p)}, nil
+	if waiting := record.waits(p, now); waiting != "" {
+		return Progress{Waiting: waiting, Infeasible: record.infeasible(p), LookIn: record.unseenFor(p, now)}, nil
 	}
 	if record.next().empty() {
 		waiting := unrecordedRestart(p)
@@ -68,7 +71,7 @@ func (r Reading) Progress(p *corev1.Pod, now time.Time) (Progress, error) {
 }
 
 // waits says what the node has yet to report of what was brought to the pod so far.
-func (r *Record) waits(p *corev1.Pod) string {
+func (r *Record) waits(p *corev1.Pod, now time.Time) string {
 	if waiting := r.resizeWaits(p); waiting != "" {
 		return waiting
 	}
@@ -79,7 +82,7 @@ func (r *Record) waits(p *corev1.Pod) string {
 		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.LastContainerStatuses)) {
-		if waiting := r.waitsFor(p, name, r.LastContainerStatuses[name]); waiting != "" {
+		if waiting := r.waitsFor(p, name, r.LastContainerStatuses[name], now); waiting != "" {
 			return waiting
 		}
 	}
@@ -107,10 +110,9 @@ func (r *Record) notReady(p *corev1.Pod) string {
 // the new spec. So a new container is asked for, and with it one sign that it was made from the new
 // image. Times are only compared with times of the same node.
 //
-// There is no rule that lets a restarted container count after it has merely run for a while. It would be
-// for servers that do not report which generation a node has seen; those that Slipway supports do, and with
-// that a container that was started after the node saw the new spec is the new one for certain.
-func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
+// A container that was started after the node saw the new spec is the new one for certain. See unseenFor for nodes that do
+// not report what they have seen.
+func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline, now time.Time) string {
 	c, status := containerOf(p, name), statusOf(p, name)
 	if c == nil {
 		return "" // gone from the spec: nothing is left to wait for
@@ -119,7 +121,7 @@ func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
 		return fmt.Sprintf("container %s: the node reports nothing of it", name)
 	}
 	named := sameImage(status.Image, c.Image)
-	observed := r.PodGeneration > 0 && p.Status.ObservedGeneration >= r.PodGeneration
+	observed := r.observed(p, now)
 	if last.Superseded != "" {
 		if !named && sameImage(status.Image, last.Superseded) {
 			return fmt.Sprintf("container %s: the node still runs the superseded image %s", name, last.Superseded)
@@ -140,4 +142,35 @@ func (r *Record) waitsFor(p *corev1.Pod, name string, last Baseline) string {
 		return ""
 	}
 	return fmt.Sprintf("container %s: it was restarted, but not with image %s", name, c.Image)
+}
+
+// unreported is how long a node that does not report which generation of a pod it has seen, as those before Kubernetes 1.34,
+// gets to see one. Such a node hears of a change at once, and one that hears of nothing is soon known to be lost.
+const unreported = 30 * time.Second
+
+// observed tells whether the node has seen what was brought to the pod so far.
+func (r *Record) observed(p *corev1.Pod, now time.Time) bool {
+	if seen := p.Status.ObservedGeneration; seen > 0 {
+		return r.PodGeneration > 0 && seen >= r.PodGeneration
+	}
+	return !now.Before(r.seenBy(p))
+}
+
+// unseenFor is how long until a node that reports no generations counts as having seen what was brought to the pod so far; 0
+// when it does, and for nodes that report them.
+func (r *Record) unseenFor(p *corev1.Pod, now time.Time) time.Duration {
+	if p.Status.ObservedGeneration > 0 {
+		return 0
+	}
+	return max(r.seenBy(p).Sub(now), 0)
+}
+
+// seenBy is when the containers that run on such a node are those of the newest spec: it has seen that, and what it was to end has
+// had all its time to end.
+func (r *Record) seenBy(p *corev1.Pod) time.Time {
+	written := r.UpdateTimestamp.Time
+	if n := len(r.ContainerBatchesRecord); n > 0 {
+		written = r.ContainerBatchesRecord[n-1].Timestamp.Time
+	}
+	return written.Add(unreported + time.Duration(ptr.Deref(p.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds))*time.Second)
 }

@@ -153,6 +153,7 @@ func (l *life) work() {
 
 func born(t *rapid.T) *life {
 	l := &life{t: t, now: noon, node: node.Model{RestartDelay: time.Second, ReadyDelay: 2 * time.Second, ResizeDelay: time.Second}}
+	l.node.NoGenerations = rapid.Bool().Draw(t, "a node that reports no generations")
 	ordered := rapid.Bool().Draw(t, "ordered")
 	for range 4 {
 		l.templates = append(l.templates, drawTemplate(t, ordered))

@@ -57,7 +57,7 @@ func Begin(p *corev1.Pod, d Difference, aim Aim, grace time.Duration, now time.T
 	d = whole.notYet(p)
 
 	record := Record{Revision: aim.Revision, UpdateTimestamp: metav1.NewTime(now.UTC().Truncate(time.Second))}
-	record.carry(p, before)
+	record.carry(p, before, now)
 	record.involve(p, d)
 	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p)}
@@ -119,7 +119,7 @@ func Advance(p *corev1.Pod, now time.Time) (step.UpdateInPlace, error) {
 func goOn(p *corev1.Pod, record Record, d Difference, now time.Time) (step.UpdateInPlace, error) {
 	before, whole := record, d
 	d = d.notYet(p)
-	record.carry(p, &before)
+	record.carry(p, &before, now)
 	record.involve(p, d)
 	record.resizedAlready(p, whole, d)
 	update := step.UpdateInPlace{Target: step.On(p), Resumes: true}
@@ -155,11 +155,11 @@ func Relabel(p *corev1.Pod, aim Aim) step.PatchPod {
 }
 
 // carry takes over from the record before what the pod still waits for.
-func (r *Record) carry(p *corev1.Pod, before *Record) {
+func (r *Record) carry(p *corev1.Pod, before *Record, now time.Time) {
 	if before == nil {
 		return
 	}
-	r.LastContainerStatuses = pending(p, before)
+	r.LastContainerStatuses = pending(p, before, now)
 	if len(r.LastContainerStatuses) > 0 {
 		r.UpdateImages, r.PodGeneration = true, before.PodGeneration
 	}
@@ -227,13 +227,13 @@ func (r *Record) note(p *corev1.Pod, d Difference) {
 
 // pending are the baselines of containers which an earlier update changed and which do not run the
 // change yet; nil when there are none.
-func pending(p *corev1.Pod, before *Record) map[string]Baseline {
+func pending(p *corev1.Pod, before *Record, now time.Time) map[string]Baseline {
 	if before == nil {
 		return nil
 	}
 	left := maps.Clone(before.LastContainerStatuses)
 	maps.DeleteFunc(left, func(name string, baseline Baseline) bool {
-		return before.waitsFor(p, name, baseline) == ""
+		return before.waitsFor(p, name, baseline, now) == ""
 	})
 	if len(left) == 0 {
 		return nil

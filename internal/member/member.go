@@ -46,6 +46,7 @@ func (s *Set) Judge(p *corev1.Pod) Member {
 	if wait, byTime := pod.AvailableIn(p, s.MinReadySeconds, s.Now); settled && byTime {
 		m.lookAgainIn(wait)
 	}
+	m.lookAgainIn(m.Progress.LookIn)
 	if m.Progress.Holding {
 		// In whole seconds: the annotation counts no finer.
 		m.lookAgainIn((m.Progress.GraceLeft + time.Second - 1).Truncate(time.Second))

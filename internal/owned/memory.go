@@ -122,6 +122,9 @@ func (m *Memory) Readings(pods []*corev1.Pod) map[types.UID]inplace.Reading {
 // Memories keep one T for each object until the object is gone or a namesake takes its place. They are safe
 // for concurrent use; what is remembered is not. The zero value is ready for use.
 type Memories[T any] struct {
+	// Gone is told of each object of which nothing is remembered any more; nil for nobody.
+	Gone func(types.UID)
+
 	mu    sync.Mutex
 	known map[types.NamespacedName]remembered[T]
 }
@@ -139,6 +142,7 @@ func (m *Memories[T]) Of(owner client.Object) *T {
 	if known, has := m.known[key]; has && known.uid == owner.GetUID() {
 		return known.what
 	}
+	m.drop(key)
 	if m.known == nil {
 		m.known = map[types.NamespacedName]remembered[T]{}
 	}
@@ -147,11 +151,17 @@ func (m *Memories[T]) Of(owner client.Object) *T {
 	return fresh.what
 }
 
-// Forget drops what is remembered under a name, and returns the UID of the object that had it.
-func (m *Memories[T]) Forget(name types.NamespacedName) types.UID {
+// Forget drops what is remembered under a name.
+func (m *Memories[T]) Forget(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	uid := m.known[name].uid
+	m.drop(name)
+}
+
+func (m *Memories[T]) drop(name types.NamespacedName) {
+	known, has := m.known[name]
 	delete(m.known, name)
-	return uid
+	if has && m.Gone != nil {
+		m.Gone(known.uid)
+	}
 }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 // LabelHash is the label of a revision object that repeats the hash part of its name.
@@ -100,7 +102,7 @@ func LabelValue(name string) string {
 
 // Draft is a revision object that does not exist yet.
 type Draft struct {
-	// Owner gives namespace, name prefix and annotations.
+	// Owner gives namespace, name prefix and annotations, but for the record of a rollout that holds it.
 	Owner metav1.Object
 	// Reference is the controller reference to the owner.
 	Reference metav1.OwnerReference
@@ -127,6 +129,7 @@ func (d Draft) Object() (*appsv1.ControllerRevision, error) {
 	labels[LabelHash] = hash
 	annotations := map[string]string{}
 	merge(annotations, d.Owner.GetAnnotations())
+	delete(annotations, rolloutv1alpha1.AnnotationHeld) // the owner is let go one day, and nobody would take it off here
 	merge(annotations, d.Annotations)
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 func web(image string) *corev1.PodTemplateSpec {
@@ -109,7 +111,9 @@ func TestHashOfAndLabelValue(t *testing.T) {
 
 func TestDraft(t *testing.T) {
 	reference := metav1.OwnerReference{APIVersion: "v1", Kind: "Owner", Name: "web", UID: "1", Controller: ptr.To(true)}
-	owner := &metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{"team": "a", "claims": "old"}}
+	owner := &metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{
+		"team": "a", "claims": "old", rolloutv1alpha1.AnnotationHeld: "{}", // a rollout holds the owner, and not the revision
+	}}
 	template := web("nginx:1")
 	got, err := Draft{
 		Owner: owner, Reference: reference, Template: template, Number: 4, CollisionCount: 2,
@@ -136,7 +140,7 @@ func TestDraft(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(template.Labels) != 1 || len(owner.Annotations) != 2 || owner.Annotations["claims"] != "old" {
+	if len(template.Labels) != 1 || len(owner.Annotations) != 3 || owner.Annotations["claims"] != "old" {
 		t.Errorf("the draft has changed its owner or template")
 	}
 }

@@ -3,14 +3,18 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/engine"
@@ -21,10 +25,21 @@ import (
 	"slipway.dev/slipway/internal/rollout/outbound"
 )
 
+// Desk has errands run beside the reconciles, and keeps what comes of them: an errand.Desk, or a simulated one.
+type Desk[A any] interface {
+	Begin(owner errand.Owner, e errand.Errand[A])
+	Reports(owner errand.Owner) map[string]errand.Report[A]
+	Keep(owner errand.Owner, keys ...string)
+	Forget(name types.NamespacedName)
+	// Source wakes the owner of an errand when there is news of it.
+	Source() source.Source
+	manager.Runnable
+}
+
 // Errands are what rollouts find out from other systems, beside the reconciles.
 type Errands struct {
-	Hooks   *errand.Desk[hook.Answer]
-	Metrics *errand.Desk[measure.Sample]
+	Hooks   Desk[hook.Answer]
+	Metrics Desk[measure.Sample]
 	// Client calls the other systems.
 	Client *outbound.Client
 }
@@ -54,8 +69,9 @@ func (e *Errands) call(rollout *engine.Rollout, a engine.Invoke) {
 }
 
 // sample has a metric measured. What is wrong with the metric itself is the answer: somebody has to look.
-func (e *Errands) sample(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) error {
-	question, wrong, err := ask(ctx, live, rollout, a)
+func (r *Reconciler) sample(ctx context.Context, seen *observed, a engine.Measure) error {
+	e, rollout := &r.Errands, &seen.world.Rollout
+	question, wrong, err := r.ask(ctx, seen, a)
 	if err != nil {
 		return err
 	}
@@ -70,7 +86,8 @@ func (e *Errands) sample(ctx context.Context, live client.Reader, rollout *engin
 }
 
 // ask is the question that a metric asks; or what is wrong with it.
-func ask(ctx context.Context, live client.Reader, rollout *engine.Rollout, a engine.Measure) (q metric.Question, wrong string, err error) {
+func (r *Reconciler) ask(ctx context.Context, seen *observed, a engine.Measure) (q metric.Question, wrong string, err error) {
+	rollout, live := &seen.world.Rollout, r.Live
 	template := &rolloutv1alpha1.MetricTemplate{}
 	key := client.ObjectKey{Namespace: a.Metric.TemplateRef.Namespace, Name: a.Metric.TemplateRef.Name}
 	if key.Namespace == "" {
@@ -84,8 +101,16 @@ func ask(ctx context.Context, live client.Reader, rollout *engine.Rollout, a eng
 	}
 	q = metric.Question{Key: a.Key, Provider: template.Spec.Provider}
 	target, _ := rollout.Looks()
+	newer := rollout.Status.NewPodTemplateIdentifier
+	if strings.Contains(template.Spec.Query, ".TargetRevision") { // else it is not worth the reading
+		carried, err := r.Kinds.RevisionLabel(ctx, seen.by[engine.Target])
+		if err != nil {
+			return q, "", fmt.Errorf("finding out what new pods carry: %w", err)
+		}
+		newer = cmp.Or(carried, newer)
+	}
 	q.Query, err = measure.Render(template, measure.Fields{
-		Namespace: rollout.Namespace, Name: rollout.Name, Target: target.Name, TargetRevision: rollout.Status.NewPodTemplateIdentifier,
+		Namespace: rollout.Namespace, Name: rollout.Name, Target: target.Name, TargetRevision: newer,
 		Batch: int32(a.Batch), Interval: measure.Interval(&a.Metric),
 	})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/step"
 )
@@ -53,13 +53,7 @@ func (Traits) New() client.Object { return &rolloutv1alpha1.RolloutTrait{} }
 
 // Subject reads the spec.
 func (Traits) Subject(_ context.Context, object client.Object) (Subject, error) {
-	trait := object.(*rolloutv1alpha1.RolloutTrait)
-	rollout := Of(trait, trait.Spec.RolloutPlan, trait.Status)
-	rollout.Target = trait.Spec.TargetRef
-	if len(trait.Spec.SourceRef) > 0 {
-		rollout.Source = &trait.Spec.SourceRef[0]
-	}
-	return Subject{Rollout: rollout}, nil
+	return Subject{Rollout: adapter.RolloutOf(object.(*rolloutv1alpha1.RolloutTrait))}, nil
 }
 
 // WithStatus is a copy of a RolloutTrait that has another status.
@@ -67,13 +61,4 @@ func (Traits) WithStatus(object client.Object, status rolloutv1alpha1.RolloutSta
 	after := object.(*rolloutv1alpha1.RolloutTrait).DeepCopy()
 	after.Status = status
 	return after
-}
-
-// Of is what every object with a plan and a status tells the engine. Which workloads it is about is for its kind to add.
-func Of(object client.Object, plan rolloutv1alpha1.RolloutPlan, status rolloutv1alpha1.RolloutStatus) engine.Rollout {
-	return engine.Rollout{
-		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
-		Deleting: object.GetDeletionTimestamp() != nil, Finalizer: controllerutil.ContainsFinalizer(object, rolloutv1alpha1.FinalizerRollout),
-		Plan: plan, RevertOnDelete: plan.RevertOnDelete, Annotations: object.GetAnnotations(), Status: status,
-	}
 }

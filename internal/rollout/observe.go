@@ -50,11 +50,7 @@ func (r *Reconciler) observe(ctx context.Context, object client.Object, now time
 
 func (r *Reconciler) look(ctx context.Context, o *observed, side engine.Side, ref rolloutv1alpha1.WorkloadReference, now time.Time) error {
 	rollout := &o.world.Rollout
-	asked := adapter.Ask{
-		Scales: rollout.Source == nil && rollout.Plan.TargetSize != nil, Pair: rollout.Source != nil,
-		Before: rollout.Status.RollingState == rolloutv1alpha1.RolloutFailingState || rollout.Status.RollingState == rolloutv1alpha1.RolloutDeletingState,
-	}
-	seen, err := r.Kinds.Observe(ctx, rollout.Namespace, ref, r.holder(o), asked, now)
+	seen, err := r.Kinds.Observe(ctx, rollout.Namespace, ref, r.holder(o), adapter.AskOf(rollout), now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}

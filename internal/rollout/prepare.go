@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"context"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,7 +25,17 @@ func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *obser
 	return outcomes
 }
 
-// done tells whether steps were taken, and all of them.
-func done(outcomes []apply.Outcome) bool {
-	return len(outcomes) > 0 && apply.Errors(outcomes) == nil && !apply.Conflicts(outcomes)
+// looksAgain is how soon to look at what steps have changed; 0 when there were none, or what was refused has to be told. Nothing is
+// decided before that look: a rollout that began without what comes before it would move pods to something else.
+func looksAgain(outcomes []apply.Outcome) time.Duration {
+	switch {
+	case len(outcomes) == 0 || apply.Errors(outcomes) != nil:
+		return 0
+	case apply.Conflicts(outcomes): // the view was old
+		return afterConflict
+	}
+	return time.Millisecond
 }
+
+// afterConflict is how soon to look again when the view was old.
+const afterConflict = 100 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -52,6 +53,8 @@ type Reconciler struct {
 	own, others *apply.Applier
 	watches     *owned.Kinds
 	meters      *meters
+	// memories hold nothing but who is there, to know who is gone.
+	memories owned.Memories[struct{}]
 }
 
 // New returns a reconciler of a kind. It fails when the registry has other metrics of the names of ours.
@@ -66,22 +69,33 @@ func New(kind Kind, d Dependencies) (*Reconciler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering the metrics about rollouts: %w", err)
 	}
-	return &Reconciler{
+	r := &Reconciler{
 		Dependencies: d, kind: kind, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply), watches: owned.WatchedBy(kind.ID().GroupKind()), meters: meters,
-	}, nil
+	}
+	r.memories.Gone = func(uid types.UID) {
+		r.Writes.Forget(uid)
+		r.own.Forget(uid)
+		r.others.Forget(uid)
+	}
+	return r, nil
 }
+
+// lookAnew is how soon to look again when the cache was found to be behind; its event comes sooner.
+const lookAnew = time.Second
 
 // Reconcile moves one rollout one step closer to its end.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	object := r.kind.New()
 	if err := r.Cache.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.memories.Forget(request.NamespacedName)
 			r.Errands.forget(request.NamespacedName)
 			r.meters.forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading %s %s: %w", r.kind.ID().Kind, request, err)
 	}
+	r.memories.Of(object)
 	if wait, stale := r.Writes.Unseen(ctx, object.GetUID()); stale { // our cache is older than our own last write: deciding now could repeat it
 		return ctrl.Result{RequeueAfter: wait}, nil // the event that catches the cache up calls us sooner; the wait is bounded
 	}
@@ -96,12 +110,15 @@ func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("observing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	prepared := r.prepare(ctx, object, &seen)
-	if done(prepared) { // nothing is decided before that is seen
+	if soon := looksAgain(prepared); soon > 0 {
 		apply.Tell(r.Events, object, prepared, nil)
-		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	next := r.Plan(seen.world, now)
 	did, actErr := r.act(ctx, object, seen, next)
+	if did.stale { // what is newer is on its way to the cache
+		return ctrl.Result{RequeueAfter: lookAnew}, actErr
+	}
 	did.outcomes = append(prepared, did.outcomes...)
 	reportErr := r.report(ctx, object, seen, next, did, now)
 	return report.Result(did.outcomes, actErr, reportErr, next.LookAgain, seen.by[engine.Target].LookAgain, seen.by[engine.Source].LookAgain)

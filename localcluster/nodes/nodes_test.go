@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 )
 
@@ -215,6 +216,41 @@ func TestAnOlderCacheStartsNothingTwice(t *testing.T) {
 	}
 	if len(l.kubelets.written) != 0 {
 		t.Error("what the cache shows is still remembered")
+	}
+}
+
+// An API server before Kubernetes 1.34 takes generations in statuses and drops them.
+func TestAServerThatKeepsNoGenerationsIsToldOnce(t *testing.T) {
+	l := newLab(t, instant(), pod(func(p *corev1.Pod) { p.Generation = 1 }))
+	l.client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		_, stored, err := clienttesting.ObjectReaction(l.client.Tracker())(action)
+		if p, isPod := stored.(*corev1.Pod); isPod && err == nil {
+			p.Status.ObservedGeneration = 0
+			for i := range p.Status.Conditions {
+				p.Status.Conditions[i].ObservedGeneration = 0
+			}
+			err = l.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
+		}
+		return true, stored, err
+	})
+	for range 3 {
+		l.deliver(t)
+		if _, err := l.kubelets.sync(t.Context(), "default/web"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.client.ClearActions()
+	l.deliver(t)
+	if _, err := l.kubelets.sync(t.Context(), "default/web"); err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range l.client.Actions() {
+		if action.GetVerb() == "patch" {
+			t.Error("the pod is patched again and again")
+		}
+	}
+	if p := l.pod(t); p.Status.Phase != corev1.PodRunning || p.Status.ObservedGeneration != 0 {
+		t.Errorf("the pod is %s at generation %d", p.Status.Phase, p.Status.ObservedGeneration)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,9 @@ type kubelets struct {
 	// start its containers a second time.
 	mu      sync.Mutex
 	written map[string]*corev1.Pod
+
+	// unkept: the server keeps no generations in statuses, as one before Kubernetes 1.34. It would be told of them for ever.
+	unkept atomic.Bool
 }
 
 func newKubelets(client kubernetes.Interface, settings Settings, pods coreinformers.PodInformer, nodes coreinformers.NodeInformer, log *slog.Logger) (*kubelets, error) {
@@ -90,7 +94,9 @@ func (k *kubelets) sync(ctx context.Context, key string) (time.Duration, error) 
 	if err != nil {
 		return 0, fmt.Errorf("reading node %s: %w", pod.Spec.NodeName, err)
 	}
-	out := k.settings.model(n).Next(pod, time.Now())
+	model := k.settings.model(n)
+	model.NoGenerations = k.unkept.Load()
+	out := model.Next(pod, time.Now())
 	switch {
 	case out.Gone:
 		err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
@@ -116,6 +122,9 @@ func (k *kubelets) report(ctx context.Context, key string, pod *corev1.Pod, stat
 		metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}, "status")
 	switch {
 	case err == nil:
+		if status.ObservedGeneration > 0 && stored.Status.ObservedGeneration == 0 {
+			k.unkept.Store(true)
+		}
 		stored.ManagedFields = nil
 		k.mu.Lock()
 		k.written[key] = stored

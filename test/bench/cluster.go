@@ -21,6 +21,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 	"slipway.dev/slipway/test/ground"
@@ -64,7 +65,7 @@ func openCluster(ctx context.Context, o *options, repository string, r round, ou
 	plane := repository // if that cluster is a local one, it is the repository's
 	if c.own {
 		plane = c.root
-		if err := up(ctx, o, c.root, r, out); err != nil {
+		if err := up(ctx, o, repository, c.root, r, out); err != nil {
 			return nil, err
 		}
 		c.kubeconfig = localcluster.KubeconfigPath(c.root)
@@ -87,7 +88,7 @@ func openCluster(ctx context.Context, o *options, repository string, r round, ou
 	return c, c.connect()
 }
 
-func up(ctx context.Context, o *options, root string, r round, out io.Writer) error {
+func up(ctx context.Context, o *options, repository, root string, r round, out io.Writer) error {
 	settings := nodes.Defaults()
 	// A tenth more: the scheduler shall not have to search for the last places.
 	settings.PodsPerNode, settings.Count = podsPerNode, max(fewestNodes, 1+r.room*11/10/podsPerNode)
@@ -96,7 +97,7 @@ func up(ctx context.Context, o *options, root string, r round, out io.Writer) er
 	}
 	settings.StartDelay, settings.RestartDelay = o.nodeDelay, o.nodeDelay
 	err := localcluster.Up(ctx, localcluster.Options{
-		Root: root, Nodes: &settings, Executable: filepath.Join(root, "bin", "localcluster"), CountRequests: true, Out: out,
+		Root: root, Nodes: &settings, Executable: filepath.Join(repository, "bin", "localcluster"), CountRequests: true, Out: out,
 	})
 	if err != nil {
 		return fmt.Errorf("starting a cluster: %w", err)
@@ -111,8 +112,12 @@ func (c *cluster) connect() error {
 	}
 	config.UserAgent, config.QPS = benchAgent, -1
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), cafev1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
-		return fmt.Errorf("registering API kinds: %w", err)
+	for _, add := range []func(*runtime.Scheme) error{
+		scheme.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme, rolloutv1alpha1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(known); err != nil {
+			return fmt.Errorf("registering API kinds: %w", err)
+		}
 	}
 	if c.api, err = client.NewWithWatch(config, client.Options{Scheme: known}); err != nil {
 		return fmt.Errorf("making a client: %w", err)

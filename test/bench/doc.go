@@ -4,7 +4,8 @@
 // gets for it. It measures and judges nothing, but a scenario that did not do what it says, such as a release in
 // place that replaced pods, is an error and no figure.
 //
-// CafeDeployments are measured many at once, since what they cost is what all their units and groups cost together.
+// CafeDeployments are measured many at once, since what they cost is what all their units and groups cost together; so are
+// RolloutTraits, since one alone costs next to nothing.
 //
 // It starts a local cluster of its own (package localcluster), a fresh one for each number of pods and each run, so
 // that no scenario pays for the history of an earlier one. Beside Slipway's kinds it measures, on the same plane and

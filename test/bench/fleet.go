@@ -113,7 +113,7 @@ func (b *bench) fleetChange(ctx context.Context, r *row, f fleet, m *manager, c 
 	if err := b.countGroups(ctx, r, f); err != nil {
 		return err
 	}
-	return b.checkGroups(r, f, append(before, after...), from)
+	return b.checkOverlap(r, append(before, after...), f.kind.batch, "batchSize", from)
 }
 
 // countGroups notes how many groups there were, and what their status and their pods cost.

@@ -83,7 +83,6 @@ func TestMostAtOnce(t *testing.T) {
 }
 
 func TestGroupsAreJudged(t *testing.T) {
-	f := fleet{kind: cafeDeployment{units: cells(2), batch: 2}, size: 2, pods: 4}
 	var pods []corev1.Pod
 	for _, name := range []string{"one-a", "one-b", "one-c", "two-a"} {
 		owner, _, _ := strings.Cut(name, "-")
@@ -105,7 +104,7 @@ func TestGroupsAreJudged(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := &row{}
-			err := f.judge(r, pods, c.spans)
+			err := judgeOverlap(r, pods, c.spans, 2, "batchSize")
 			if got := fmt.Sprint(err, r.Notes); c.says != "" && !strings.Contains(got, c.says) || c.says == "" && err != nil {
 				t.Errorf("got %s, want %q", got, c.says)
 			}

@@ -73,9 +73,9 @@ func mostAtOnce(spans []span) int {
 	return most
 }
 
-// checkGroups finds in the audit log how many pods of one deployment were on their way at once, and fails when these were more
-// than a group has. A pod that only left, because a new one had come for it, is not on its way to anywhere.
-func (b *bench) checkGroups(r *row, f fleet, pods []corev1.Pod, from int64) error {
+// checkOverlap finds in the audit log how many pods of one workload were on their way at once, and fails when these were more
+// than the limit. A pod that only left, because a new one had come for it, is not on its way to anywhere.
+func (b *bench) checkOverlap(r *row, pods []corev1.Pod, limit int, limitName string, from int64) error {
 	if b.cluster.audit == "" {
 		return nil
 	}
@@ -92,11 +92,11 @@ func (b *bench) checkGroups(r *row, f fleet, pods []corev1.Pod, from int64) erro
 	if err != nil {
 		return err
 	}
-	return f.judge(r, pods, spans)
+	return judgeOverlap(r, pods, spans, limit, limitName)
 }
 
-// judge notes the most pods of one deployment that were on their way at once.
-func (f fleet) judge(r *row, pods []corev1.Pod, spans map[string]span) error {
+// judgeOverlap notes the most pods of one workload that were on their way at once.
+func judgeOverlap(r *row, pods []corev1.Pod, spans map[string]span, limit int, limitName string) error {
 	owners := map[string]string{}
 	for i := range pods {
 		owners[pods[i].Name] = pods[i].Labels[labelApp]
@@ -108,14 +108,14 @@ func (f fleet) judge(r *row, pods []corev1.Pod, spans map[string]span) error {
 		}
 	}
 	if len(byOwner) == 0 {
-		r.note("the audit log does not tell when pods were on their way, so the size of groups is not checked by it")
+		r.note("the audit log does not tell when pods were on their way, so %s is not checked by it", limitName)
 		return nil
 	}
 	most := 0
 	for owner, list := range byOwner {
 		n := mostAtOnce(list)
-		if n > f.kind.batch {
-			return fmt.Errorf("%d pods of %s were on their way at once, and batchSize is %d", n, owner, f.kind.batch)
+		if n > limit {
+			return fmt.Errorf("%d pods of %s were on their way at once, and %s is %d", n, owner, limitName, limit)
 		}
 		most = max(most, n)
 	}

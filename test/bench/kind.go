@@ -48,7 +48,7 @@ type kind interface {
 }
 
 // kinds are the kinds that Slipway serves, by the name that --kind takes.
-var kinds = map[string]kind{"cloneset": cloneSet{}, "statefulset": statefulSet{}, kindCafe: cafeDeployment{}}
+var kinds = map[string]kind{"cloneset": cloneSet{}, "statefulset": statefulSet{}, kindCafe: cafeDeployment{}, kindRollout: rolloutTrait{}}
 
 // image names an image; nothing but its tag ever changes.
 func image(tag int) string { return fmt.Sprintf("registry.example/app:%d", tag) }

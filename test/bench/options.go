@@ -35,6 +35,10 @@ const (
 	scenarioFleetRelease = "fleet-release"
 	scenarioFleetRest    = "fleet-rest"
 
+	// Those of RolloutTraits.
+	scenarioRollouts     = "rollouts"
+	scenarioRolloutsRest = "rollouts-rest"
+
 	// Rows of the Deployment controller, all chosen by scenarioDeployment.
 	scenarioReplace10  = "replace-10"
 	scenarioReplace100 = "replace-100"
@@ -53,15 +57,24 @@ var scenarioNames = []string{
 	scenarioScaleDown, scenarioStartup, scenarioRest, scenarioForeign, scenarioCrowded,
 }
 
-// kindCafe is the kind that is measured as a fleet.
-const kindCafe = "cafedeployment"
+// These kinds are measured many at once.
+const (
+	kindCafe    = "cafedeployment"
+	kindRollout = "rollouttrait"
+)
 
-var fleetNames = []string{scenarioCeiling, scenarioFleetCreate, scenarioFleetRelease, scenarioFleetRest}
+var (
+	fleetNames    = []string{scenarioCeiling, scenarioFleetCreate, scenarioFleetRelease, scenarioFleetRest}
+	rolloutsNames = []string{scenarioCeiling, scenarioRollouts, scenarioRolloutsRest}
+)
 
 // scenariosOf are the scenarios that a kind has.
 func scenariosOf(kind string) []string {
-	if kind == kindCafe {
+	switch kind {
+	case kindCafe:
 		return fleetNames
+	case kindRollout:
+		return rolloutsNames
 	}
 	return scenarioNames
 }
@@ -94,6 +107,10 @@ type options struct {
 	batchSize int
 	podSets   string
 
+	rollouts    int
+	rolloutPods int
+	batches     int
+
 	workers     int
 	ceilingPods int
 	nodeDelay   time.Duration
@@ -117,6 +134,9 @@ func defaultOptions() *options {
 		unitPods:    20,
 		batchSize:   20,
 		podSets:     string(cafev1alpha1.InPlaceSetPodSetType),
+		rollouts:    1000,
+		rolloutPods: 5,
+		batches:     3,
 		workers:     16,
 		ceilingPods: 1000,
 		patience:    15 * time.Minute,
@@ -129,7 +149,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.runs, "runs", o.runs, "how often everything is measured; the table shows the median")
 	flags.StringVar(&o.kind, "kind", o.kind, "kind of workload: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
 	flags.StringSliceVar(&o.scenarios, "scenarios", o.scenarios,
-		"what is measured; all that the kind has when empty: "+strings.Join(scenarioNames, ", ")+"; of a cafedeployment "+strings.Join(fleetNames, ", "))
+		"what is measured; all that the kind has when empty: "+strings.Join(scenarioNames, ", ")+"; of a cafedeployment "+strings.Join(fleetNames, ", ")+
+			"; of a rollouttrait "+strings.Join(rolloutsNames, ", "))
 	flags.StringVar(&o.out, "out", o.out, "file for all figures as JSON, rewritten after each round; empty: none")
 
 	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
@@ -157,6 +178,10 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.batchSize, "batch-size", o.batchSize, "pods in a group of a CafeDeployment; at least one for each unit")
 	flags.StringVar(&o.podSets, "pod-sets", o.podSets, fmt.Sprintf("what keeps the pods of a unit: %q", podSetTypes))
 
+	flags.IntVar(&o.rollouts, "rollouts", o.rollouts, "RolloutTraits that run at once, each on a CloneSet of its own")
+	flags.IntVar(&o.rolloutPods, "rollout-pods", o.rolloutPods, "pods in each of these sets")
+	flags.IntVar(&o.batches, "batches", o.batches, "equal batches of each of these rollouts")
+
 	flags.IntVar(&o.workers, "workers", o.workers, "parallel requests of the plain client that finds the machine's ceiling")
 	flags.IntVar(&o.ceilingPods, "ceiling-pods", o.ceilingPods, "pods that the plain client creates, patches and deletes")
 	flags.DurationVar(&o.nodeDelay, "node-delay", o.nodeDelay, "how long simulated nodes take to start or restart a container")
@@ -183,9 +208,10 @@ func (o *options) validate() error {
 	}
 	wrong(!slices.Contains(podSetTypes, cafev1alpha1.PodSetType(o.podSets)), "--pod-sets is %q, there are: %q", o.podSets, podSetTypes)
 	wrong(o.batchSize < o.units, "--batch-size is %d, it must be at least --units, since the first group has a pod in each unit", o.batchSize)
+	wrong(o.batches > o.rolloutPods, "--batches is %d, it must be at most --rollout-pods, so that each batch has a pod", o.batches)
 	for name, n := range map[string]int{
 		"runs": o.runs, "foreign-pods": o.foreignPods, "rest-sets": o.restSets, "rest-pods": o.restPods, "set-pods": o.setPods,
-		"fleet": o.fleet, "units": o.units, "unit-pods": o.unitPods,
+		"fleet": o.fleet, "units": o.units, "unit-pods": o.unitPods, "rollouts": o.rollouts, "rollout-pods": o.rolloutPods, "batches": o.batches,
 		"workers": o.workers, "ceiling-pods": o.ceilingPods,
 	} {
 		wrong(n < 1, "--%s is %d, it must be at least 1", name, n)
@@ -233,4 +259,9 @@ func (o *options) wants(scenarios ...string) bool {
 func (o *options) fleetOf() fleet {
 	k := cafeDeployment{sets: cafev1alpha1.PodSetType(o.podSets), units: cells(o.units), batch: o.batchSize}
 	return fleet{kind: k, size: o.fleet, pods: o.units * o.unitPods}
+}
+
+// rolloutsOf are the rollouts that the flags ask for.
+func (o *options) rolloutsOf() rollouts {
+	return rollouts{kind: rolloutTrait{batches: o.batches}, size: o.rollouts, pods: o.rolloutPods}
 }

@@ -28,9 +28,15 @@ const (
 	loadBefore    = "load_before"
 
 	groupsEach     = "groups_of_each"
-	atOnce         = "most_pods_at_once"       // of one deployment, on their way
+	atOnce         = "most_pods_at_once"       // of one workload, on their way
 	statusPerGroup = "status_writes_per_group" // of the deployment
 	podsOwnWrites  = "pod_writes_per_pod"      // those of pods alone
+
+	cpuPerRollout   = "cpu_ms_per_rollout"
+	rolloutWrites   = "writes_per_rollout"          // of rollouts, their status and their workloads
+	rolloutStatuses = "status_writes_per_rollout"   // of rollouts
+	workloadWrites  = "workload_writes_per_rollout" // of workloads, by their rollouts
+	rolloutReads    = "reads_per_rollout"           // of workloads and what belongs to them
 
 	createRate = "creates_per_s"
 	statusRate = "status_patches_per_s"

@@ -85,9 +85,14 @@ func runOnce(ctx context.Context, o *options, run int, repository string, r *rep
 	return nil
 }
 
-// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd; or a fleet.
+// rounds are what has a cluster of its own: each number of pods, a manager that has nothing to do, and a crowd; or a fleet; or
+// many rollouts.
 func rounds(o *options) []round {
-	if o.kind == kindCafe {
+	switch o.kind {
+	case kindRollout:
+		f := o.rolloutsOf()
+		return []round{{name: "rollouts", room: f.size * f.pods, do: func(ctx context.Context, b *bench) error { return b.rolloutsRound(ctx) }}}
+	case kindCafe:
 		f := o.fleetOf()
 		return []round{{name: "fleet", room: 2 * f.size * f.pods, cells: f.kind.units, do: func(ctx context.Context, b *bench) error { return b.fleetRound(ctx) }}}
 	}

@@ -36,6 +36,9 @@ var (
 	}
 	fleetColumns = append(slices.Clone(releaseColumns),
 		column{"pod writes/pod", podsOwnWrites, 2}, column{"groups", groupsEach, 0}, column{"at once", atOnce, 0}, column{"status writes/group", statusPerGroup, 1})
+	rolloutsColumns = append(slices.Clone(releaseColumns),
+		column{"CPU ms/rollout", cpuPerRollout, 1}, column{"writes/rollout", rolloutWrites, 1}, column{"of its status", rolloutStatuses, 1},
+		column{"of its workload", workloadWrites, 1}, column{"reads/rollout", rolloutReads, 1}, column{"at once", atOnce, 0})
 	ceilingColumns = []column{
 		{"creates/s", createRate, 0}, {"status patches/s", statusRate, 0}, {"image patches/s", imageRate, 0}, {"deletes/s", deleteRate, 0},
 	}
@@ -73,8 +76,9 @@ func render(out io.Writer, r *report) error {
 		}, releaseColumns},
 		{"Releases among pods of other owners", []string{scenarioCrowdedCreate, scenarioCrowdedInPlace10, scenarioCrowdedRecreate10}, releaseColumns},
 		{"Many deployments at once", []string{scenarioFleetCreate, scenarioFleetRelease}, fleetColumns},
+		{"Many rollouts at once", []string{scenarioRollouts}, rolloutsColumns},
 		{"Start on existing pods", []string{scenarioStartup}, startColumns},
-		{"At rest", []string{scenarioRest, scenarioFleetRest}, restColumns},
+		{"At rest", []string{scenarioRest, scenarioFleetRest, scenarioRolloutsRest}, restColumns},
 		{"Memory for pods of other owners", []string{scenarioForeign}, foreignColumns},
 	}
 	for _, part := range parts {

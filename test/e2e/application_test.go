@@ -196,4 +196,33 @@ var _ = Describe("Applications", func() {
 		(&shopApp{}).gone(app)
 		runs(map[string]int{})
 	}, SpecTimeout(6*time.Minute))
+
+	It("record revisions for AppRollouts, and take their workloads along when they are deleted under one", func(ctx SpecContext) {
+		testCtx = ctx
+		defined()
+		app := &oamv1beta1.Application{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop", Annotations: map[string]string{oamv1beta1.AnnotationRolloutTemplate: "true"}},
+			Spec:       oamv1beta1.ApplicationSpec{Components: []oamv1beta1.ApplicationComponent{cart("cloneset", "v1")}},
+		}
+		Expect(cluster.Create(ctx, app)).To(Succeed())
+		deployed(app, 1)
+		runs(map[string]int{})
+		s := &shopApp{app: app, kind: "CloneSet"}
+		r := s.roll("", "shop-v1", size(4))
+		ended(r, rolloutv1alpha1.RolloutSucceedState)
+		runs(map[string]int{"v1": 4})
+		rewrite(app, func(spec *oamv1beta1.ApplicationSpec) { spec.Components[0].Properties = cart("", "v2").Properties })
+		deployed(app, 2)
+		runs(map[string]int{"v1": 4})
+		r = s.roll("shop-v1", "shop-v2", upToBatch(0))
+		runs(map[string]int{"v1": 2, "v2": 2})
+
+		By("deleted")
+		Expect(cluster.Delete(ctx, app)).To(Succeed())
+		s.gone(app)
+		runs(map[string]int{})
+		Eventually(func() any { return get(r).Status.RollingState }).WithTimeout(appPatience).Should(Equal(rolloutv1alpha1.RolloutFailedState))
+		Expect(cluster.Delete(ctx, r)).To(Succeed())
+		s.gone(r)
+	}, SpecTimeout(6*time.Minute))
 })

@@ -26,14 +26,22 @@ const (
 	Manager         = "slipway-manager"
 )
 
-// NewRoot makes a temporary directory that a cluster can live in: it shares with the repository what does not change.
+// VersionVariable names the environment variable that asks for another version of Kubernetes than the pinned one: "v1.33.13".
+const VersionVariable = "SLIPWAY_KUBERNETES"
+
+// NewRoot makes a temporary directory that a cluster can live in: it shares with the repository, or with its root for
+// another version of Kubernetes, what does not change.
 func NewRoot(repository, prefix string) (string, error) {
+	versioned, err := localcluster.RootFor(repository, os.Getenv(VersionVariable))
+	if err != nil {
+		return "", fmt.Errorf("finding the programs of the cluster: %w", err)
+	}
 	root, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		return "", fmt.Errorf("making a directory for the cluster: %w", err)
 	}
 	for _, shared := range []string{"bin", "hack", "go.mod"} {
-		if err := os.Symlink(filepath.Join(repository, shared), filepath.Join(root, shared)); err != nil {
+		if err := os.Symlink(filepath.Join(versioned, shared), filepath.Join(root, shared)); err != nil {
 			return "", errors.Join(fmt.Errorf("laying out the cluster's directory: %w", err), os.RemoveAll(root))
 		}
 	}

@@ -160,7 +160,9 @@ func (s *pass) set(kind corev1.PodConditionType, status corev1.ConditionStatus, 
 		c.LastTransitionTime = *s.stamp()
 	}
 	c.Status, c.Reason, c.Message = status, reason, message
-	c.ObservedGeneration = s.pod.Generation
+	if !s.model.NoGenerations {
+		c.ObservedGeneration = s.pod.Generation
+	}
 }
 
 func (s *pass) unset(kind corev1.PodConditionType) {

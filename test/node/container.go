@@ -113,7 +113,8 @@ func (s *pass) running(c *corev1.Container, st *corev1.ContainerStatus) {
 			return
 		}
 		// A kubelet reports the generation that it saw before it acts on it. Controllers must not take that for the finished change.
-		if s.pod.Status.ObservedGeneration == s.pod.Generation && (!restartForResources || s.resizeSeen()) {
+		seen := s.model.NoGenerations || s.pod.Status.ObservedGeneration == s.pod.Generation
+		if seen && (!restartForResources || s.resizeSeen()) {
 			s.stop(st, 0, "Completed")
 		}
 		return

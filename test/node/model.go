@@ -41,6 +41,9 @@ type Model struct {
 	// BackOff is the first wait between crashes (0: 10 seconds), in whole seconds because the status
 	// measures it. It doubles up to MaxBackOff (0: 5 minutes).
 	BackOff, MaxBackOff time.Duration
+	// NoGenerations makes it a node that does not report which generation of a pod it has seen, as before Kubernetes 1.34. It
+	// acts on a change when it sees it.
+	NoGenerations bool
 	// HostIP is the node's address ("": 127.0.0.1).
 	HostIP string
 	// Allocatable bounds what one pod may be resized to; nil: everything fits.
@@ -74,7 +77,9 @@ func (m Model) Next(pod *corev1.Pod, now time.Time) Outcome {
 	} else if !finished(pod.Status.Phase) {
 		s.run()
 	}
-	s.status.ObservedGeneration = pod.Generation
+	if !m.NoGenerations {
+		s.status.ObservedGeneration = pod.Generation
+	}
 	if equality.Semantic.DeepEqual(&pod.Status, s.status) {
 		return Outcome{LookAgain: s.wake}
 	}

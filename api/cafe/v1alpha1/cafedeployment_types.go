@@ -199,10 +199,13 @@ type Topology struct {
 	AutoReschedule AutoReschedule `json:"autoReschedule,omitempty"`
 }
 
+// The rule looks at each number through a list: servers before Kubernetes 1.34 do not know how long such a string may be, and
+// would take the rule for too costly.
+
 // UnitReplicas are replicas by unit: numbers, or percentages of all replicas, rounded down.
 //
 // +kubebuilder:validation:MaxProperties=100
-// +kubebuilder:validation:XValidation:rule="self.all(u, type(self[u]) == int ? 0 <= self[u] && self[u] <= 2147483647 : self[u].matches('^[0-9]+([.][0-9]+)?%$'))",messageExpression="'must be whole numbers from 0 to 2147483647, or percentages such as 25%% or 12.5%%, and those of these units are not: %s'.format([self.filter(u, !(type(self[u]) == int ? 0 <= self[u] && self[u] <= 2147483647 : self[u].matches('^[0-9]+([.][0-9]+)?%$')))])",message="must be whole numbers from 0 to 2147483647, or percentages such as 25% or 12.5%"
+// +kubebuilder:validation:XValidation:rule="self.all(u, [self[u]].all(v, type(v) == int ? 0 <= v && v <= 2147483647 : v.matches('^[0-9]+([.][0-9]+)?%$')))",messageExpression="'must be whole numbers from 0 to 2147483647, or percentages such as 25%% or 12.5%%, and those of these units are not: %s'.format([self.filter(u, ![self[u]].all(v, type(v) == int ? 0 <= v && v <= 2147483647 : v.matches('^[0-9]+([.][0-9]+)?%$')))])",message="must be whole numbers from 0 to 2147483647, or percentages such as 25% or 12.5%"
 type UnitReplicas map[string]intstr.IntOrString
 
 // AutoReschedule lets units that are short of resources give pods up to other units.

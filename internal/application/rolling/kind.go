@@ -63,7 +63,7 @@ func (AppRollouts) WithStatus(object client.Object, status rolloutv1alpha1.Rollo
 // Subject finds out which workloads the revisions stand for, and what has to be applied before and after their rollout.
 func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout.Subject, error) {
 	r := object.(*oamv1beta1.AppRollout)
-	s := rollout.Subject{Rollout: rollout.Of(r, r.Spec.RolloutPlan, r.Status.RolloutStatus)}
+	s := rollout.Subject{Rollout: engine.RolloutOf(r, r.Spec.RolloutPlan, r.Status.RolloutStatus)}
 	s.Rollout.RevertOnDelete = s.Rollout.RevertOnDelete || ptr.Deref(r.Spec.RevertOnDelete, false)
 	s.Rollout.Revisions = asked(r)
 	state := engine.StateOf(&r.Status.RolloutStatus)

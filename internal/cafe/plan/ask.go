@@ -49,8 +49,12 @@ func (p *pass) ask() {
 func (p *pass) keep() {
 	excess, lack := 0, 0
 	for _, u := range p.units {
-		over := u.asked - p.granted(u)
-		u.kept = max(0, over-len(u.unschedulable))
+		lost := max(0, len(u.unschedulable)-max(0, u.there-u.total)) // some of them may be on their way out
+		u.kept = u.asked - lost
+		if !u.listed { // what has come up there to take the place of others is as good as they are
+			u.kept = min(u.asked, u.total-lost)
+		}
+		u.kept = max(0, u.kept-p.granted(u))
 		excess += u.kept
 		if u.listed {
 			lack += max(0, u.final()-p.secured(u))
@@ -75,7 +79,7 @@ func (p *pass) fullest() *unit {
 
 // secured is how many of its pods a unit can be counted on for. Of one that grows, those that are available.
 func (p *pass) secured(u *unit) int {
-	sure := min(u.asked, p.granted(u)) // what is kept beyond is for others
+	sure := max(0, min(u.asked, p.granted(u))-len(u.below)) // what is kept beyond is for others
 	if u.head.Create+u.tail.Create > 0 && p.running() || u.asked < u.final() {
 		sure = min(sure, u.Available)
 	}
@@ -95,19 +99,32 @@ func (p *pass) partition(u *unit, n int) int {
 		}
 	}
 	if p.groups == nil && !p.idle {
+		if n < u.asked && !ordinal(p.spec.PodSetType) && p.unprepared(u) == "" {
+			return max(0, min(held, n-u.Updated)) // those that go are older ones
+		}
 		return held
 	}
-	keeps := u.tail.Update + u.kept
-	if ordinal(p.spec.PodSetType) && keeps > 0 {
-		keeps = u.split + u.moved - u.tail.Create + u.kept - u.head.Pods()
+	if !ordinal(p.spec.PodSetType) {
+		return min(u.tail.Update+u.kept, held)
 	}
-	return max(0, min(keeps, held))
+	switch keeps := u.tail.Update; {
+	case p.granted(u) == 0:
+		return held
+	case keeps == 0:
+		return 0
+	case keeps <= len(u.older):
+		return min(u.older[keeps-1]+1, held)
+	}
+	return held
 }
 
 // resize asks the one pod set of a unit for its numbers, and gives it the template.
 func (p *pass) resize(u *unit) {
 	s := u.sets[0]
 	n := p.granted(u) + u.kept
+	if s.Revision != p.update && !ordinal(p.spec.PodSetType) {
+		n = max(n, s.Asked) // which pods may go is known when the set has looked which of them are on the release
+	}
 	a := Ask{Unit: u.name, Set: s.Name, Revision: p.update, GivesTemplate: s.Revision != p.update, Replicas: n, UnitReplicas: n, Partition: p.partition(u, n)}
 	switch {
 	case a.GivesTemplate:

@@ -195,15 +195,22 @@ func (c *cells) world() plan.World {
 			byUnit[s.unit] = u
 		}
 		shown := plan.Set{Name: s.name, Revision: s.revision, Asked: s.asked, Partition: s.partition, UnitAsked: s.unitAsked, Seen: s.seen}
-		for _, p := range s.pods {
+		for i, p := range s.pods {
 			shown.Has++
 			u.Pods++
-			if !p.waiting.IsZero() {
+			switch above := s.pods[i+1:]; {
+			case p.waiting.IsZero():
+			case c.ordinal() && slices.ContainsFunc(above, func(p pod) bool { return p.waiting.IsZero() }):
+				u.Below = append(u.Below, p.waiting)
+			default:
 				u.Unschedulable = append(u.Unschedulable, p.waiting)
 			}
 			if p.ready {
 				shown.Ready++
 				shown.Available++
+			}
+			if c.ordinal() && p.version != s.revision {
+				shown.Older = append(shown.Older, i)
 			}
 			if p.version == s.revision {
 				shown.Updated++
@@ -211,6 +218,9 @@ func (c *cells) world() plan.World {
 					shown.UpdatedAvailable++
 				}
 			}
+		}
+		for n := len(s.pods); c.ordinal() && n < s.asked; n++ {
+			shown.Older = append(shown.Older, n)
 		}
 		u.Sets = append(u.Sets, shown)
 	}

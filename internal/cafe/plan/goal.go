@@ -19,6 +19,9 @@ import (
 func (p *pass) goal() (decided bool) {
 	if p.spec.Strategy.Pause {
 		p.aimed = p.sameSplit() && p.d.Status.UpdateRevision == p.update
+		for _, u := range p.units { // a new split waits, and what is on its way ends by the one in writing
+			u.split = u.was
+		}
 		return false
 	}
 	p.aimed = true
@@ -97,7 +100,9 @@ func (p *pass) goOn(granted map[*unit]int) []Work {
 		if !u.known {
 			w.Update = u.held
 		}
-		w.Update = max(0, min(w.Update, u.split-(granted[u]-w.Update))) // pods that go with the unit's excess need no update
+		if !ordinal(p.spec.PodSetType) { // pods that go with the unit's excess need no update
+			w.Update = max(0, min(w.Update, u.split-(granted[u]-w.Update)))
+		}
 		left = append(left, w)
 	}
 	return left
@@ -107,9 +112,14 @@ func (p *pass) goOn(granted map[*unit]int) []Work {
 func (p *pass) tails() []Work {
 	var left []Work
 	for _, u := range p.units {
-		if u.listed {
-			left = append(left, u.tail)
+		if !u.listed {
+			continue
 		}
+		w := u.tail
+		if ordinal(p.spec.PodSetType) && p.unprepared(u) == "" {
+			w.Update = p.placesLeft(u)
+		}
+		left = append(left, w)
 	}
 	return left
 }
@@ -130,6 +140,21 @@ func (p *pass) regroup(left []Work) bool {
 	p.done = append(slices.Clone(p.done[:begun]), make([]bool, len(tail))...)
 	p.divide()
 	return true
+}
+
+// placesLeft is how many places of a unit later groups still have to update. Those that have gone with the highest need none. When with
+// them all went that the running group had let go, it takes others in their place: else it would end with nothing done.
+func (p *pass) placesLeft(u *unit) int {
+	left := u.olderBelow(u.held)
+	for _, w := range p.groups[p.current].Units {
+		if w.Unit == u.name && !p.done[p.current] {
+			left -= max(0, w.Update-(u.asked-u.held))
+		}
+	}
+	if u.final() == 0 {
+		left = 0
+	}
+	return max(0, min(left, u.tail.Update))
 }
 
 func (p *pass) batch() int { return int(ptr.Deref(p.spec.Strategy.BatchSize, 0)) }

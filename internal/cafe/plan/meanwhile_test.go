@@ -55,13 +55,18 @@ func TestWhatMovesDuringAReleaseComesInItsGroups(t *testing.T) {
 				})
 				c.goOn(before, func() {})
 				c.lose("A", 2)
-				c.goOn(60, func() {
+				oneEach := func() {
 					for name, s := range c.sets {
 						if n := s.asked - s.partition; c.imageOf(s.revision) == "v2" && n > 1 {
 							t.Fatalf("%s lets %d pods go to v2 in the Beta group", name, n)
 						}
 					}
-				})
+				}
+				c.goOn(3, oneEach)
+				if c.versioned() {
+					c.room["A"]++ // for pods that come up before older ones go
+				}
+				c.goOn(60, oneEach)
 				if got := moved(&c.d.Status); got != "A-2 B+2" {
 					t.Errorf("moved %q", got)
 				}
@@ -168,5 +173,34 @@ func TestWhatHasJustComeStaysInLaterPasses(t *testing.T) {
 	c.goOn(60, func() {})
 	if got := moved(&c.d.Status); got != "A-1 C+1" {
 		t.Errorf("moved %q", got)
+	}
+}
+
+// A scale-up goes in groups, and one of its cells is full: it is found out once, and later groups bring its pods up elsewhere at once, until
+// the cell may have room again.
+func TestAFullCellIsNotTriedAgainInEachGroup(t *testing.T) {
+	c := newCells(4, []string{"A", "B"}, by(2), rescheduling)
+	c.settle(t)
+	c.room["A"] = 2
+	c.edit("wants 12", replicas(12))
+	tries, last := 0, c.sets["web-a"].asked
+	c.goOn(120, func() {
+		if n := c.sets["web-a"].asked; n > last {
+			tries++
+		}
+		last = c.sets["web-a"].asked
+	})
+	if tries != 1 {
+		t.Errorf("A was asked for more %d times, want once", tries)
+	}
+	if got := moved(&c.d.Status); got != "A-4 B+4" || c.d.Status.Phase != cafev1alpha1.StablePhase {
+		t.Errorf("moved %q, in phase %s", got, c.d.Status.Phase)
+	}
+	delete(c.room, "A")
+	c.now = c.now.Add(300 * time.Second)
+	c.edit("wants 14", replicas(14))
+	c.settle(t)
+	if got := c.sets["web-a"].asked; got != 7 {
+		t.Errorf("A has %d pods in the end, want 7", got)
 	}
 }

@@ -29,16 +29,19 @@ type unit struct {
 	// came is how many have come since the last one before which the unit had rest, whatever has gone since.
 	came int
 	// short is how many pods have found no node for too long, wasShort the same as last written, and shortUntil until when
-	// nothing is moved here.
-	short, wasShort int
-	shortUntil      time.Time
-	unschedulable   []time.Time
+	// nothing is moved here. stuck are those of them whose quota cannot be given up.
+	short, wasShort, stuck int
+	shortUntil             time.Time
+	unschedulable, below   []time.Time
 	// there is how many pods there were when those that find no node were looked at.
 	there int
 	// head is what the groups take up to the current one, and tail what the later ones do.
 	head, tail Work
-	// asked is how many pods the unit is asked for, and held how many of them must stay on older versions.
-	asked, held int
+	// asked is how many pods the unit is asked for, and held how many of them must stay on older versions. total counts those
+	// too that are there besides while others take their place.
+	asked, held, total int
+	// older are the places of pods on older versions, from below, where partitions count places.
+	older []int
 	// seen: all counts are about what was asked for.
 	seen bool
 	// kept is how many pods beyond its number the unit keeps until others have theirs.
@@ -90,7 +93,7 @@ func (p *pass) read() {
 
 // observe adds what a unit shows.
 func (p *pass) observe(u *unit, seen Unit) {
-	u.sets, u.unschedulable, u.there = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable), seen.Pods
+	u.sets, u.unschedulable, u.below, u.there = slices.Clone(seen.Sets), slices.Clone(seen.Unschedulable), slices.Clone(seen.Below), seen.Pods
 	slices.SortFunc(u.sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(u.unschedulable, time.Time.Compare)
 	unit := 0
@@ -112,11 +115,30 @@ func (p *pass) observe(u *unit, seen Unit) {
 		if versioned(p.spec.PodSetType) {
 			unit = max(unit, s.UnitAsked)
 		}
-		u.asked += s.Asked
+		u.total += s.Asked
+		if ordinal(p.spec.PodSetType) {
+			u.older = placesOf(s, p.update)
+		}
 	}
+	u.asked = u.total
 	if versioned(p.spec.PodSetType) { // for a while it has more than it is asked for; a set without pods may say an old number
 		u.asked = min(u.asked, unit)
 	}
+}
+
+// placesOf are the places of the pods of a set that are on older versions than the released one.
+func placesOf(s Set, released string) (places []int) {
+	for n := range s.Asked {
+		if s.Revision != released || slices.Contains(s.Older, n) {
+			places = append(places, n)
+		}
+	}
+	return places
+}
+
+// olderBelow is how many pods on older versions a unit has below a place.
+func (u *unit) olderBelow(place int) int {
+	return len(u.older) - len(slices.DeleteFunc(slices.Clone(u.older), func(n int) bool { return n < place }))
 }
 
 // recall reads what stands in writing.

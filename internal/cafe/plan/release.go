@@ -72,8 +72,18 @@ func (p *pass) unprepared(u *unit) string {
 }
 
 // todo is what a unit has to do, seen from what its pod sets are asked for.
+//
+// Pods beyond the unit's number need no update, because sets give older ones up first. Not so those with ordinals: they update the highest
+// first, which are those beyond, and as long as these are kept for others the groups have to count them.
 func (p *pass) todo(u *unit) Work {
-	excess := max(0, u.asked-u.split-max(0, u.moved)) // it goes, and needs no update
+	if ordinal(p.spec.PodSetType) {
+		w := Work{Unit: u.name, Create: max(0, u.final()-u.asked)}
+		if u.final() > 0 { // else all of them are beyond, and none is updated
+			w.Update = u.olderBelow(u.held)
+		}
+		return w
+	}
+	excess := max(0, u.asked-u.final()) // it goes, and needs no update
 	return Work{
 		Unit:   u.name,
 		Update: max(0, min(u.held, u.asked-u.Updated)-excess),
@@ -197,7 +207,13 @@ func (p *pass) missing() []string {
 }
 
 // due is how many pods of a unit must be available on the release for the current group to end.
-func (p *pass) due(u *unit) int { return max(0, p.granted(u)-u.tail.Update) }
+func (p *pass) due(u *unit) int {
+	granted := p.granted(u)
+	if ordinal(p.spec.PodSetType) { // those beyond its number are among the first
+		return min(granted, u.asked-min(u.tail.Update, u.olderBelow(u.asked)))
+	}
+	return max(0, granted-u.tail.Update)
+}
 
 // lacks says what keeps a unit from having all that has begun; empty for nothing.
 func (p *pass) lacks(name string) string {

@@ -25,12 +25,16 @@ func (p *pass) reschedule() (decided bool) {
 		decided = p.watch(u) || decided
 	}
 	for _, from := range p.units {
+		decided = p.spare(from) || decided
 		if from.short == 0 || !from.listed {
 			continue
 		}
 		if from.fixed {
 			p.plan.Full = append(p.plan.Full, p.full(from, from.short, "unitReplicas fixes its number"))
 			continue
+		}
+		if from.stuck > 0 {
+			p.plan.Full = append(p.plan.Full, p.full(from, from.stuck, "would lose others that have nodes"))
 		}
 		left, resting := p.movable(from)
 		for ; left > 0; left-- {
@@ -52,6 +56,31 @@ func (p *pass) reschedule() (decided bool) {
 	return decided
 }
 
+// spare hands on what a group that has just begun would bring up in a unit that gave quota up in the last 300 seconds: it would
+// find no node either. What nobody can take is tried.
+func (p *pass) spare(from *unit) (decided bool) {
+	if !from.listed || from.fixed || from.moved >= 0 || !p.now.Before(from.shortUntil) || !p.running() || p.done[p.current] || p.groups[p.current].Beta {
+		return false
+	}
+	untried := 0
+	for _, w := range p.groups[p.current].Units {
+		if w.Unit == from.name {
+			untried = min(w.Create, p.granted(from)-from.asked)
+		}
+	}
+	for ; untried > 0; untried-- {
+		to := p.taker(from)
+		if to == nil {
+			break
+		}
+		p.move(from, to)
+		decided = true
+		p.movedFor = p.purpose()
+		p.tell("Rescheduled", "%s gives the quota of 1 pod up to %s: it was short of resources less than %s ago", named(from.name), named(to.name), rest)
+	}
+	return decided
+}
+
 // move gives the quota of one pod to another unit. While groups run, what comes up on their version comes in groups: in the
 // place of a pod that the running group has not brought up yet, or else later. No unit gets a second Beta pod.
 func (p *pass) move(from, to *unit) {
@@ -66,7 +95,7 @@ func (p *pass) move(from, to *unit) {
 	case open && p.groups[p.current].hand(from.name, to.name):
 		p.divide()
 	default:
-		if from.tail.Update > 0 { // what is gone needs no update
+		if from.tail.Update > 0 && !ordinal(p.spec.PodSetType) { // what is gone needs no update
 			from.tail.Update--
 		}
 		to.tail.Create++
@@ -77,16 +106,10 @@ func (p *pass) move(from, to *unit) {
 // watch finds out how many pods of a unit are short, and until when the unit counts as short. Only that it begins and that
 // it ends is written, so that a shortage that lasts causes no writes.
 func (p *pass) watch(u *unit) (decided bool) {
-	late := 0
-	for _, since := range u.unschedulable {
-		if wait := since.Add(p.delay()).Sub(p.now); wait > 0 {
-			p.lookAgainIn(wait)
-			continue
-		}
-		late++
-	}
+	late := p.late(u.unschedulable)
 	excess := max(0, max(u.Has, u.there)-p.granted(u)) // what the unit is to lose is no quota any more, whoever still sees it
-	u.short = max(0, late-excess)
+	u.short = max(0, late+p.late(u.below)-excess)
+	u.stuck = u.short - max(0, late-excess)
 	switch {
 	case (u.short > 0) != (u.wasShort > 0):
 		u.shortUntil = ceil(p.now.Add(rest))
@@ -100,9 +123,21 @@ func (p *pass) watch(u *unit) (decided bool) {
 	return false
 }
 
+// late is how many pods have found no node for too long.
+func (p *pass) late(unschedulable []time.Time) (late int) {
+	for _, since := range unschedulable {
+		if wait := since.Add(p.delay()).Sub(p.now); wait > 0 {
+			p.lookAgainIn(wait)
+			continue
+		}
+		late++
+	}
+	return late
+}
+
 // movable is how much quota a unit can give up now, and how much has come too lately.
 func (p *pass) movable(u *unit) (left, resting int) {
-	left = min(u.short, p.granted(u))
+	left = min(u.short-u.stuck, p.granted(u))
 	if p.now.Before(u.movedAt.Add(rest)) {
 		resting = min(left, u.came)
 	}
@@ -113,7 +148,7 @@ func (p *pass) movable(u *unit) (left, resting int) {
 func (p *pass) taker(from *unit) *unit {
 	var may []*unit
 	for _, u := range p.units {
-		if u != from && u.listed && !u.fixed && u.short == 0 && len(u.unschedulable) == 0 && !p.now.Before(u.shortUntil) {
+		if u != from && u.listed && !u.fixed && u.short == 0 && len(u.unschedulable)+len(u.below) == 0 && !p.now.Before(u.shortUntil) {
 			may = append(may, u)
 		}
 	}

@@ -60,6 +60,7 @@ func TestRescheduling(t *testing.T) {
 	}
 	for sentence, c := range map[string]struct {
 		short  short
+		below  short // of pods that would not go next
 		change func(*cells)
 		want   string
 		full   string
@@ -74,6 +75,9 @@ func TestRescheduling(t *testing.T) {
 		"a unit that is short as well gets nothing":            {short: short{"A": {10}, "B": {10}}, want: "A-1 B-1 C+2"},
 		"nor one whose pods have just begun to wait":           {short: short{"A": {10}, "B": {1}}, want: "A-1 C+1", look: 9 * time.Second},
 		"nor one that was short in the last 300 seconds":       {short: short{"A": {10}}, want: "A-1 C+1", change: func(c *cells) { unit(c, "B").ShortUntil = ptr.To(metav1.NewTime(c.now.Add(time.Second))) }, look: time.Second},
+		"nor one whose lower ordinals find no node":            {short: short{"A": {10}}, below: short{"B": {1}}, want: "A-1 C+1", look: 9 * time.Second},
+		"a pod does not go in the place of a lower one":        {short: short{"A": {10}}, below: short{"A": {10}}, want: "A-1 B+1", full: "unit A has no room for 1 pod, and would lose others that have nodes"},
+		"a lower ordinal that has waited keeps its quota":      {below: short{"A": {10}}, full: "unit A has no room for 1 pod, and would lose others that have nodes"},
 		"after 300 seconds it may":                             {short: short{"A": {10}}, want: "A-1 B+1", change: func(c *cells) { unit(c, "B").ShortUntil = ptr.To(metav1.NewTime(c.now)) }},
 		"a fixed unit gets nothing":                            {short: short{"A": {10}}, want: "A-1 C+1", change: func(c *cells) { fixing("B", 3)(c.d) }},
 		"a fixed unit keeps its number and says so":            {short: short{"A": {10}}, full: "unit A has no room for 1 pod, and unitReplicas fixes its number", change: func(c *cells) { fixing("A", 3)(c.d) }},
@@ -101,6 +105,7 @@ func TestRescheduling(t *testing.T) {
 			world := w.world()
 			for i := range world.Units {
 				world.Units[i].Unschedulable = w.ago(c.short[world.Units[i].Name]...)
+				world.Units[i].Below = w.ago(c.below[world.Units[i].Name]...)
 			}
 			if fixes := w.d.Spec.Topology.UnitReplicas; len(fixes) > 0 { // the split is the same, and it is not what this is about
 				world.Deployment.Status.RescheduledFor = ""

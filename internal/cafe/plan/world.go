@@ -28,10 +28,11 @@ type Unit struct {
 	Name string
 	// Sets are its pod sets, by name: one, or of ReplicaSets one for each version.
 	Sets []Set
-	// Unschedulable is since when each of its pods finds no node for lack of resources, and Pods is how many pods were seen
-	// together with these: what the sets count may be older or newer.
-	Unschedulable []time.Time
-	Pods          int
+	// Unschedulable is since when each of its pods that would go next finds no node for lack of resources, and Below the same of
+	// pods that its sets do not lose before some that have a node. Pods is how many pods were seen together with these: what
+	// the sets count may be older or newer.
+	Unschedulable, Below []time.Time
+	Pods                 int
 }
 
 // Set is what one pod set shows. A terminating one is left out.
@@ -41,6 +42,9 @@ type Set struct {
 	Revision string
 	// Asked is how many pods it is asked for, and Partition how many of them it is told to leave as they are.
 	Asked, Partition int
+	// Older are the places of pods that do not have the set's template, from below, where partitions count places. A place without
+	// a pod is one of them.
+	Older []int
 	// UnitAsked is how many pods the unit was asked for when it has several sets.
 	UnitAsked int
 	// Seen: the set's controller has acted on this spec, so the counts are about it.

@@ -18,9 +18,11 @@ type advancedStatefulSets struct{}
 
 func (advancedStatefulSets) New() client.Object      { return &kruisev1beta1.StatefulSet{} }
 func (advancedStatefulSets) List() client.ObjectList { return &kruisev1beta1.StatefulSetList{} }
-func (advancedStatefulSets) CountsPods() bool        { return false }
 
-func (advancedStatefulSets) Show(object client.Object, _ []*corev1.Pod, _ time.Time) plan.Set {
+// CountsPods: their partition counts ordinals, and their status does not say which of them are updated.
+func (advancedStatefulSets) CountsPods() bool { return true }
+
+func (advancedStatefulSets) Show(object client.Object, pods []*corev1.Pod, _ time.Time) plan.Set {
 	set := object.(*kruisev1beta1.StatefulSet)
 	s := &set.Status
 	var keeps int32
@@ -29,6 +31,7 @@ func (advancedStatefulSets) Show(object client.Object, _ []*corev1.Pod, _ time.T
 	}
 	return plan.Set{
 		Asked: int(ptr.Deref(set.Spec.Replicas, 1)), Partition: int(keeps), Seen: seen(s.ObservedGeneration, set),
+		Older:  older(set.Name, ptr.Deref(set.Spec.Replicas, 1), s.UpdateRevision, pods),
 		Counts: counts(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas, s.UpdatedAvailableReplicas),
 	}
 }

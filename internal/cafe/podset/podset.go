@@ -25,7 +25,7 @@ type Kind interface {
 	List() client.ObjectList
 	// Show reads what a set is asked for and how far it is. Pods are those of the set, for kinds that CountsPods.
 	Show(set client.Object, pods []*corev1.Pod, now time.Time) plan.Set
-	// CountsPods tells whether the status of the kind leaves out which pods are updated and available.
+	// CountsPods tells whether the status of the kind leaves out something about updated pods that has to be known.
 	CountsPods() bool
 	// Ask writes what a set is asked for into it.
 	Ask(set client.Object, a Asked)
@@ -64,9 +64,9 @@ func All() []Kind {
 	return []Kind{inPlaceSets{}, replicaSets{}, statefulSets{}, cloneSets{}, advancedStatefulSets{}}
 }
 
-// Unschedulable is since when each of the set's pods finds no node. Of a set with ordinals only those at its upper end count:
-// it loses its highest ordinals first, and a pod below that has a node would go in the place of the one that has none.
-func Unschedulable(kind cafev1alpha1.PodSetType, set string, pods []*corev1.Pod) []time.Time {
+// Unschedulable is since when each of the set's pods finds no node. A set with ordinals loses its highest ones first, so of its pods
+// those are told apart that are below one with a node: that would go in their place.
+func Unschedulable(kind cafev1alpha1.PodSetType, set string, pods []*corev1.Pod) (next, below []time.Time) {
 	if kind == cafev1alpha1.StatefulSetPodSetType || kind == cafev1alpha1.AdvancedStatefulSetPodSetType {
 		pods = slices.Clone(pods)
 		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
@@ -75,16 +75,36 @@ func Unschedulable(kind cafev1alpha1.PodSetType, set string, pods []*corev1.Pod)
 			return cmp.Compare(n, m)
 		})
 		if at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return !FindsNoNode(p) }); at >= 0 {
-			pods = pods[:at]
+			return waiting(pods[:at]), waiting(pods[at:])
 		}
 	}
-	var since []time.Time
+	return waiting(pods), nil
+}
+
+// waiting is since when each of those pods finds no node that do not.
+func waiting(pods []*corev1.Pod) (since []time.Time) {
 	for _, p := range pods {
 		if FindsNoNode(p) {
 			since = append(since, pod.Condition(p, corev1.PodScheduled).LastTransitionTime.Time)
 		}
 	}
 	return since
+}
+
+// older are the ordinals below n, from below, whose pods do not have a revision of the set. Those without a pod are among them.
+func older(set string, n int32, revision string, pods []*corev1.Pod) (ordinals []int) {
+	updated := map[int]bool{}
+	for _, p := range pods {
+		if of, is := ordinal.Of(set, p.Name); is && pod.IsActive(p) && pod.HasRevision(p, revision) {
+			updated[of] = true
+		}
+	}
+	for n := range int(n) {
+		if !updated[n] {
+			ordinals = append(ordinals, n)
+		}
+	}
+	return ordinals
 }
 
 // FindsNoNode tells whether the scheduler has found no node for a pod that is wanted.

@@ -283,6 +283,48 @@ func TestABuiltInStatefulSetCountsItsPods(t *testing.T) {
 	}
 }
 
+// A pod may still be here for us when the set's controller has seen it go.
+func TestABuiltInStatefulSetCountsNoMorePodsThanItHas(t *testing.T) {
+	k, err := podset.Of(cafev1alpha1.StatefulSetPodSetType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := builders.Pod("web-0").ReadySince(builders.Epoch()).Build()
+	gone.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: "web-new"}
+	set := &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](0)}, Status: appsv1.StatefulSetStatus{UpdateRevision: "web-new"}}
+	if got := k.Show(set, []*corev1.Pod{gone}, builders.Epoch().Add(time.Hour)).UpdatedAvailable; got != 0 {
+		t.Errorf("%d updated pods are available, and the set has none", got)
+	}
+}
+
+// Partitions count ordinals, so it matters which of them have the template.
+func TestSetsWithOrdinalsTellWhichPodsAreOlder(t *testing.T) {
+	pod := func(name, revision string) *corev1.Pod {
+		p := builders.Pod(name).Build()
+		p.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: revision}
+		return p
+	}
+	leaving := pod("web-3", "web-new")
+	leaving.DeletionTimestamp = &metav1.Time{Time: builders.Epoch()}
+	pods := []*corev1.Pod{pod("web-2", "web-old"), pod("web-10", "web-old"), pod("web-0", "web-new"), leaving, pod("web-4", "web-new")}
+	for _, set := range []client.Object{
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](5)}, Status: appsv1.StatefulSetStatus{UpdateRevision: "web-new"}},
+		&kruisev1beta1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: kruisev1beta1.StatefulSetSpec{Replicas: ptr.To[int32](5)}, Status: kruisev1beta1.StatefulSetStatus{UpdateRevision: "web-new"}},
+	} {
+		kind := cafev1alpha1.StatefulSetPodSetType
+		if _, advanced := set.(*kruisev1beta1.StatefulSet); advanced {
+			kind = cafev1alpha1.AdvancedStatefulSetPodSetType
+		}
+		k, err := podset.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]int{1, 2, 3}, k.Show(set, pods, builders.Epoch()).Older); diff != "" || !k.CountsPods() {
+			t.Errorf("%s: pods are looked at: %v; older ones (-want +got):\n%s", kind, k.CountsPods(), diff)
+		}
+	}
+}
+
 func TestPodsThatFindNoNode(t *testing.T) {
 	since := metav1.NewTime(builders.Epoch())
 	pod := func(status corev1.ConditionStatus, reason string, changes ...func(*corev1.Pod)) *corev1.Pod {
@@ -295,27 +337,27 @@ func TestPodsThatFindNoNode(t *testing.T) {
 	called := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Name = name } }
 	const clones, ordinals = cafev1alpha1.CloneSetPodSetType, cafev1alpha1.StatefulSetPodSetType
 	for sentence, c := range map[string]struct {
-		kind cafev1alpha1.PodSetType
-		pods []*corev1.Pod
-		want int
+		kind        cafev1alpha1.PodSetType
+		pods        []*corev1.Pod
+		want, below int
 	}{
 		"only pods that are wanted and find no node": {clones, []*corev1.Pod{
 			pod("False", "Unschedulable"), pod("False", "SchedulingGated"), pod("True", ""), {},
 			pod("False", "Unschedulable", func(p *corev1.Pod) { p.DeletionTimestamp = &since }),
-		}, 1},
+		}, 1, 0},
 		"the highest ordinals": {ordinals, []*corev1.Pod{
 			pod("True", "", called("web-1")), pod("False", "Unschedulable", called("web-10")), pod("False", "Unschedulable", called("web-2")),
-		}, 2},
+		}, 2, 0},
 		"an ordinal below one that has a node cannot be given up": {ordinals, []*corev1.Pod{
-			pod("False", "Unschedulable", called("web-0")), pod("True", "", called("web-1")),
-		}, 0},
+			pod("False", "Unschedulable", called("web-0")), pod("True", "", called("web-1")), pod("False", "Unschedulable", called("web-2")),
+		}, 1, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := podset.Unschedulable(c.kind, "web", c.pods)
-			if len(got) != c.want {
-				t.Errorf("got %v, want %d", got, c.want)
+			got, below := podset.Unschedulable(c.kind, "web", c.pods)
+			if len(got) != c.want || len(below) != c.below {
+				t.Errorf("got %v and %v below, want %d and %d", got, below, c.want, c.below)
 			}
-			for _, at := range got {
+			for _, at := range append(got, below...) {
 				if !at.Equal(since.Time) {
 					t.Errorf("since %v, want %v", at, since)
 				}

@@ -22,7 +22,7 @@ type statefulSets struct{}
 func (statefulSets) New() client.Object      { return &appsv1.StatefulSet{} }
 func (statefulSets) List() client.ObjectList { return &appsv1.StatefulSetList{} }
 
-// CountsPods: their status does not say how many pods are both updated and available.
+// CountsPods: their partition counts ordinals, and their status says neither which of them are updated nor how many of those are available.
 func (statefulSets) CountsPods() bool { return true }
 
 func (statefulSets) Show(object client.Object, pods []*corev1.Pod, now time.Time) plan.Set {
@@ -39,8 +39,10 @@ func (statefulSets) Show(object client.Object, pods []*corev1.Pod, now time.Time
 	}
 	return plan.Set{
 		Asked: int(ptr.Deref(set.Spec.Replicas, 1)), Partition: int(keeps), Seen: seen(s.ObservedGeneration, set),
-		// Their controller may have seen a pod become available that is not yet by our clock.
-		Counts: counts(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas, max(both, s.UpdatedReplicas+s.AvailableReplicas-s.Replicas)),
+		Older: older(set.Name, ptr.Deref(set.Spec.Replicas, 1), s.UpdateRevision, pods),
+		// Their controller may have seen a pod become available that is not yet by our clock, or go that is still here for us.
+		Counts: counts(s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedReplicas,
+			max(min(both, s.UpdatedReplicas, s.AvailableReplicas), s.UpdatedReplicas+s.AvailableReplicas-s.Replicas)),
 	}
 }
 

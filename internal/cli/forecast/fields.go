@@ -9,7 +9,8 @@ import (
 	"reflect"
 	"slices"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"slipway.dev/slipway/internal/revision"
 )
 
@@ -31,28 +32,31 @@ func (f Field) String() string {
 	return fmt.Sprintf("%s: %s -> %s", f.Path, f.Before, f.After)
 }
 
-// Fields compares two specs by what they mean: defaults that only one of them spells out do not differ.
-func Fields(before, after *kruisev1alpha1.CloneSet) ([]Field, error) {
-	left, err := meaning(before)
+// Fields compares the specs of two objects by what they mean: defaults that only one of them spells out do not differ.
+func (k Kind) Fields(before, after client.Object) ([]Field, error) {
+	left, err := k.meaning(before)
 	if err != nil {
 		return nil, err
 	}
-	right, err := meaning(after)
+	right, err := k.meaning(after)
 	if err != nil {
 		return nil, err
 	}
 	return differing("spec", left, right), nil
 }
 
-func meaning(set *kruisev1alpha1.CloneSet) (any, error) {
-	spec := Defaulted(set).Spec
-	spec.Template = *revision.FromTemplate(&spec.Template).Template
-	raw, err := json.Marshal(spec)
+func (k Kind) meaning(o client.Object) (any, error) {
+	full := o.DeepCopyObject().(client.Object)
+	k.Default(full)
+	template := k.Template(full)
+	*template = *revision.FromTemplate(template).Template
+	raw, err := json.Marshal(full)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the spec of CloneSet %s: %w", set.Name, err)
+		return nil, fmt.Errorf("encoding the spec of %s %s: %w", k.Title, o.GetName(), err)
 	}
-	var tree any
-	return tree, json.Unmarshal(raw, &tree)
+	var tree struct{ Spec any }
+	err = json.Unmarshal(raw, &tree)
+	return tree.Spec, err
 }
 
 func differing(path string, a, b any) []Field {

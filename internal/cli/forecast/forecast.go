@@ -5,67 +5,65 @@ package forecast
 import (
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
+	"slipway.dev/slipway/internal/story"
 )
 
-// Live is what there is before the manifest is applied. The zero value is nothing.
-type Live struct {
-	Set       *kruisev1alpha1.CloneSet
-	Pods      []*corev1.Pod
-	Revisions []*appsv1.ControllerRevision
-	Claims    []*corev1.PersistentVolumeClaim
-	// NodeLabels are the labels of nodes by node name; nil when no node is known. See UsesNodes.
-	NodeLabels map[string]map[string]string
-	// ResizeOff: the server cannot change the resources of living pods.
-	ResizeOff bool
-}
-
-// UsesNodes tells whether the labels of nodes count for a set: with topology spread constraints they decide which
-// pods are deleted first.
-func UsesNodes(set *kruisev1alpha1.CloneSet) bool {
-	return len(set.Spec.Template.Spec.TopologySpreadConstraints) > 0
-}
-
-// Forecast is what a manifest would do to one set.
+// Forecast is what a manifest would do to one workload.
 type Forecast struct {
-	File      string `json:"file"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	// New: the set does not exist yet.
+	File       string `json:"file"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	// New: the object does not exist yet.
 	New bool `json:"new,omitempty"`
 	// Fields are the fields of the spec that change.
 	Fields   []Field  `json:"fields,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 
-	project.Story `json:",inline"`
+	story.Story `json:",inline"`
+
+	title string
 }
 
-// New foretells what happens when a live set becomes wanted.
-func New(file string, live Live, wanted *kruisev1alpha1.CloneSet, now time.Time) (Forecast, error) {
-	wanted = Defaulted(wanted)
-	f := Forecast{File: file, Namespace: wanted.Namespace, Name: wanted.Name, New: live.Set == nil}
-	if live.Set != nil {
-		var err error
-		if f.Fields, err = Fields(live.Set, wanted); err != nil {
+// plannedUID stands for the UID that an object gets when it is created.
+const plannedUID = types.UID("planned")
+
+// New foretells what happens when a live object becomes wanted.
+func New(file string, k Kind, live Live, wanted client.Object, now time.Time) (*Forecast, error) {
+	wanted = wanted.DeepCopyObject().(client.Object)
+	k.Default(wanted)
+	if wanted.GetUID() == "" {
+		wanted.SetUID(plannedUID)
+	}
+	f := &Forecast{
+		File: file, APIVersion: k.GVK.GroupVersion().String(), Kind: k.GVK.Kind, title: k.Title,
+		Namespace: wanted.GetNamespace(), Name: wanted.GetName(), New: live.Object == nil,
+	}
+	var err error
+	if live.Object != nil {
+		if f.Fields, err = k.Fields(live.Object, wanted); err != nil {
 			return f, err
 		}
-		if live.Set.DeletionTimestamp != nil {
-			f.Warnings = append(f.Warnings, "the set is being deleted: its controller does nothing more")
+		if live.Object.GetDeletionTimestamp() != nil {
+			f.Warn("the object is being deleted: its controller does nothing more")
+		}
+		if live.NodeLabels == nil && k.UsesNodes != nil && !k.NodesOfNew && k.UsesNodes(wanted) {
+			f.Warn("no nodes are known: topologySpreadConstraints are not counted, so other pods may be deleted than are named")
 		}
 	}
-	if live.Set != nil && live.NodeLabels == nil && UsesNodes(wanted) {
-		f.Warnings = append(f.Warnings, "no nodes are known: topologySpreadConstraints are not counted, so other pods may be deleted than are named")
-	}
-	objects := project.Objects{
-		Set: wanted, Pods: live.Pods, Revisions: live.Revisions, Claims: live.Claims, NodeLabels: live.NodeLabels, ResizeOff: live.ResizeOff,
-	}
-	f.Story = project.Of(objects.World(), now, project.Options{})
-	return f, nil
+	f.Story, err = k.Tell(wanted, live, now)
+	return f, err
 }
 
-// ChangesAnything tells whether anything changes at all: a field of the set, or what the controller does.
+// ChangesAnything tells whether anything changes at all: a field of the object, or what its controller does.
 func (f *Forecast) ChangesAnything() bool { return f.New || len(f.Fields) > 0 || !f.Empty() }
+
+// Refusal says what in the spec keeps the controller from doing anything; empty when nothing does.
+func (f *Forecast) Refusal() string { return f.Invalid }
+
+// Warn adds what somebody should know who reads the forecast.
+func (f *Forecast) Warn(warnings ...string) { f.Warnings = append(f.Warnings, warnings...) }

@@ -15,9 +15,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -37,7 +40,7 @@ func living(t *testing.T, replicas int32, change func(*kruisev1alpha1.CloneSet))
 		t.Fatal(err)
 	}
 	set.Status.CurrentRevision, set.Status.UpdateRevision = stored.Name, stored.Name
-	live := Live{Set: set, Revisions: []*appsv1.ControllerRevision{stored}}
+	live := Live{Object: set, Objects: story.Objects{Revisions: []*appsv1.ControllerRevision{stored}}}
 	for i := range replicas {
 		live.Pods = append(live.Pods, builders.OwnedPod(set, fmt.Sprintf("p%02d", i), revision.HashOf(stored.Name)).Build())
 	}
@@ -106,11 +109,11 @@ func TestGolden(t *testing.T) {
 			if test.pods != nil {
 				test.pods(live.Pods)
 			}
-			wanted := live.Set.DeepCopy()
+			wanted := live.Object.(*kruisev1alpha1.CloneSet).DeepCopy()
 			if test.edit != nil {
 				test.edit(wanted)
 			}
-			f, err := New("web.yaml", live, wanted, builders.Epoch().Add(time.Hour))
+			f, err := New("web.yaml", cloneSets(), live, wanted, builders.Epoch().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,6 +155,15 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+func readManifests(t *testing.T, text, namespace string) ([]Manifest, error) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := kruisev1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return ReadManifests("f.yaml", strings.NewReader(text), namespace, scheme, []schema.GroupVersionKind{kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind)})
+}
+
 func TestReading(t *testing.T) {
 	const good = "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {replicas: 2}\n"
 	for sentence, test := range map[string]struct{ text, want string }{
@@ -159,14 +171,15 @@ func TestReading(t *testing.T) {
 		"a text for a number":       {strings.Replace(good, "2}", `"two"}`, 1), `f.yaml: document 1 (CloneSet web): json: cannot unmarshal string into Go struct field CloneSetSpec.spec.replicas of type int32`},
 		"another version":           {strings.Replace(good, "v1alpha1", "v9", 1), `f.yaml: document 1 (CloneSet web): apiVersion: CloneSet of "apps.kruise.io/v9" is not known, only apps.kruise.io/v1alpha1`},
 		"no name":                   {strings.Replace(good, "name: web", "", 1), `f.yaml: document 1 (CloneSet ): metadata.name: is missing`},
-		"no set":                    {"kind: Pod\n", "f.yaml: holds no CloneSet"},
+		"no set":                    {"kind: Pod\n", "f.yaml: holds nothing that can be planned, only Pod; these kinds can be: CloneSet"},
+		"nothing at all":            {"# nothing\n", "f.yaml: holds nothing that can be planned; these kinds can be: CloneSet"},
 		"no object":                 {"[1]\n", "f.yaml: document 1: is not an object of Kubernetes"},
 		"bad YAML in document 2":    {good + "---\na: [\n", "f.yaml: document 2: "},
 		"good, behind another kind": {"kind: Service\n---\n" + good, ""},
 		"good, in a list":           {`{"kind":"List","items":[{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"web"}}]}`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			found, err := ReadManifests("f.yaml", strings.NewReader(test.text), "shop")
+			found, err := readManifests(t, test.text, "shop")
 			if test.want != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 					t.Errorf("error %v, want %s", err, test.want)
@@ -185,7 +198,7 @@ func TestMerging(t *testing.T) {
 	live := builders.CloneSet("web").Replicas(5).Partition("3").MaxUnavailable("1").Build()
 	live.ResourceVersion = "7"
 	live.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: `{"metadata":{"name":"web","namespace":"default"},"spec":{"updateStrategy":{"partition":3}}}`}
-	manifests, err := ReadManifests("f.yaml", strings.NewReader("apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {updateStrategy: {maxSurge: 1}}\n"), "default")
+	manifests, err := readManifests(t, "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {updateStrategy: {maxSurge: 1}}\n", "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +206,7 @@ func TestMerging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := Fields(live, merged)
+	fields, err := cloneSets().Fields(live, merged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +214,7 @@ func TestMerging(t *testing.T) {
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if merged.UID != live.UID || merged.ResourceVersion != "7" {
-		t.Errorf("the merged set is not the live one: %s %s", merged.UID, merged.ResourceVersion)
+	if merged.GetUID() != live.UID || merged.GetResourceVersion() != "7" {
+		t.Errorf("the merged set is not the live one: %s %s", merged.GetUID(), merged.GetResourceVersion())
 	}
 }

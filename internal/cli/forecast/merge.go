@@ -5,48 +5,42 @@ package forecast
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/utils/ptr"
-
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// plannedUID stands for the UID that a set gets when it is created.
-const plannedUID = types.UID("planned")
-
-// Merge is the set as it would be after `kubectl apply` of the manifest, without the defaults of the API server. Live
-// is nil for a set that does not exist.
-func Merge(live *kruisev1alpha1.CloneSet, m Manifest) (*kruisev1alpha1.CloneSet, error) {
+// Merge is the object as it would be after `kubectl apply` of the manifest, without the defaults of the API server. Live
+// is nil for one that does not exist.
+func Merge(live client.Object, m Manifest) (client.Object, error) {
 	if live == nil {
-		return m.Set.DeepCopy(), nil
+		return m.Object.DeepCopyObject().(client.Object), nil
 	}
 	current, err := json.Marshal(live)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the live CloneSet %s: %w", m.Key(), err)
+		return nil, fmt.Errorf("encoding the live %s: %w", m, err)
 	}
-	applied := []byte(live.Annotations[corev1.LastAppliedConfigAnnotation])
+	applied := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(applied, m.JSON, current)
 	if err != nil {
-		return nil, fmt.Errorf("comparing %s with the live CloneSet %s: %w", m.File, m.Key(), err)
+		return nil, fmt.Errorf("comparing %s with the live %s: %w", m.File, m, err)
 	}
 	var tree, change map[string]any
 	if err := json.Unmarshal(current, &tree); err != nil {
-		return nil, fmt.Errorf("reading the live CloneSet %s: %w", m.Key(), err)
+		return nil, fmt.Errorf("reading the live %s: %w", m, err)
 	}
 	if err := json.Unmarshal(patch, &change); err != nil {
-		return nil, fmt.Errorf("reading the difference to the live CloneSet %s: %w", m.Key(), err)
+		return nil, fmt.Errorf("reading the difference to the live %s: %w", m, err)
 	}
 	raw, err := json.Marshal(mergePatched(tree, change))
 	if err != nil {
-		return nil, fmt.Errorf("encoding the merged CloneSet %s: %w", m.Key(), err)
+		return nil, fmt.Errorf("encoding the merged %s: %w", m, err)
 	}
-	merged := &kruisev1alpha1.CloneSet{}
+	merged := reflect.New(reflect.TypeOf(m.Object).Elem()).Interface().(client.Object)
 	if err := json.Unmarshal(raw, merged); err != nil {
-		return nil, fmt.Errorf("reading the merged CloneSet %s: %w", m.Key(), err)
+		return nil, fmt.Errorf("reading the merged %s: %w", m, err)
 	}
 	return merged, nil
 }
@@ -68,31 +62,4 @@ func mergePatched(tree, change map[string]any) map[string]any {
 		}
 	}
 	return tree
-}
-
-// Defaulted is the set with the defaults of the schema filled in, and with a UID if it has none yet.
-func Defaulted(set *kruisev1alpha1.CloneSet) *kruisev1alpha1.CloneSet {
-	full := set.DeepCopy()
-	spec, strategy := &full.Spec, &full.Spec.UpdateStrategy
-	if full.UID == "" {
-		full.UID = plannedUID
-	}
-	if spec.Replicas == nil {
-		spec.Replicas = ptr.To[int32](1)
-	}
-	if spec.RevisionHistoryLimit == nil {
-		spec.RevisionHistoryLimit = ptr.To[int32](10)
-	}
-	if strategy.Type == "" {
-		strategy.Type = kruisev1alpha1.ReCreateCloneSetUpdateStrategyType
-	}
-	for _, number := range []struct {
-		field **intstr.IntOrString
-		value string
-	}{{&strategy.Partition, "0"}, {&strategy.MaxSurge, "0"}, {&strategy.MaxUnavailable, "20%"}} {
-		if *number.field == nil {
-			*number.field = ptr.To(intstr.Parse(number.value))
-		}
-	}
-	return full
 }

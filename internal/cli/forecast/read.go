@@ -3,120 +3,108 @@
 package forecast
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cli/manifest"
 )
 
-// Manifest is a CloneSet as somebody wrote it.
+// Manifest is an object as somebody wrote it.
 type Manifest struct {
 	// File is where it was read, for messages.
 	File string
-	// Set is what was written; JSON the same with nothing added.
-	Set  *kruisev1alpha1.CloneSet
-	JSON []byte
+	ID   schema.GroupVersionKind
+	// Object is what was written; JSON the same with nothing added.
+	Object client.Object
+	JSON   []byte
 }
 
-// Key names the set.
-func (m Manifest) Key() types.NamespacedName {
-	return types.NamespacedName{Namespace: m.Set.Namespace, Name: m.Set.Name}
-}
+// Key names the object.
+func (m Manifest) Key() types.NamespacedName { return client.ObjectKeyFromObject(m.Object) }
 
-// ReadManifests reads all CloneSets of a file of YAML documents or JSON, and passes over objects of other kinds. Sets
-// without a namespace get the given one. Errors name the file, the document and the field.
-func ReadManifests(file string, r io.Reader, namespace string) ([]Manifest, error) {
+// String names the object with its kind.
+func (m Manifest) String() string { return m.ID.Kind + " " + m.Key().String() }
+
+// ReadManifests reads all objects of known kinds of a file of YAML documents or JSON, and passes over objects of other
+// kinds. Objects without a namespace get the given one. Errors name the file, the document and the field.
+func ReadManifests(file string, r io.Reader, namespace string, scheme *runtime.Scheme, known []schema.GroupVersionKind) ([]Manifest, error) {
 	var found []Manifest
+	var others []string
 	err := manifest.Each(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
-		if kind.Kind != kruisev1alpha1.CloneSetKind {
-			return nil
+		m := Manifest{File: file, ID: kind.GroupVersionKind()}
+		if !slices.Contains(known, m.ID) {
+			others = append(others, cmp.Or(kind.Kind, "an object without a kind"))
+			return otherVersion(kind, where, known)
 		}
-		if kind.APIVersion != kruisev1alpha1.GroupVersion.String() {
-			return fmt.Errorf("%s: apiVersion: CloneSet of %q is not known, only %s", where, kind.APIVersion, kruisev1alpha1.GroupVersion)
-		}
-		m := Manifest{File: file, Set: &kruisev1alpha1.CloneSet{}}
-		if err := manifest.Decode(raw, m.Set, kruisev1alpha1.AddToScheme); err != nil {
+		made, err := scheme.New(m.ID)
+		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		if m.Set.Name == "" {
+		m.Object = made.(client.Object)
+		if err := manifest.DecodeAs(raw, m.Object, scheme); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		if m.Object.GetName() == "" {
 			return fmt.Errorf("%s: metadata.name: is missing", where)
 		}
-		if m.Set.Namespace == "" {
-			m.Set.Namespace = namespace
+		if m.Object.GetNamespace() == "" {
+			m.Object.SetNamespace(namespace)
 		}
-		var err error
-		if m.JSON, err = withNamespace(raw, m.Set.Namespace); err != nil {
+		if m.JSON, err = withNamespace(raw, m.Object.GetNamespace()); err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		found = append(found, m)
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: holds no CloneSet", file)
+		err = fmt.Errorf("%s: holds nothing that can be planned%s; these kinds can be: %s", file, only(others), strings.Join(names(known), ", "))
 	}
 	return found, err
 }
 
-// Dump is what `kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims,nodes -o yaml` prints.
-type Dump struct {
-	Sets      []*kruisev1alpha1.CloneSet
-	Pods      []*corev1.Pod
-	Revisions []*appsv1.ControllerRevision
-	Claims    []*corev1.PersistentVolumeClaim
-	// NodeLabels are the labels of nodes by node name; nil without any node.
-	NodeLabels map[string]map[string]string
-}
-
-// ReadDump reads live objects from a file.
-func ReadDump(file string, r io.Reader) (Dump, error) {
-	var d Dump
-	err := manifest.Each(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
-		var err error
-		switch kind.Kind {
-		case kruisev1alpha1.CloneSetKind:
-			d.Sets, err = appended(d.Sets, raw)
-		case "Pod":
-			d.Pods, err = appended(d.Pods, raw)
-		case "ControllerRevision":
-			d.Revisions, err = appended(d.Revisions, raw)
-		case "PersistentVolumeClaim":
-			d.Claims, err = appended(d.Claims, raw)
-		case "Node":
-			err = d.addNode(raw)
+// otherVersion refuses a kind that is known by its name only: somebody would take it for planned.
+func otherVersion(kind metav1.TypeMeta, where string, known []schema.GroupVersionKind) error {
+	var versions []string
+	for _, id := range known {
+		if id.Kind == kind.Kind {
+			versions = append(versions, id.GroupVersion().String())
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
+	}
+	if len(versions) == 0 {
 		return nil
-	})
-	return d, err
+	}
+	return fmt.Errorf("%s: apiVersion: %s of %q is not known, only %s", where, kind.Kind, kind.APIVersion, strings.Join(versions, " and "))
 }
 
-func (d *Dump) addNode(raw []byte) error {
-	var node metav1.PartialObjectMetadata
-	if err := json.Unmarshal(raw, &node); err != nil {
-		return err
+func only(others []string) string {
+	if len(others) == 0 {
+		return ""
 	}
-	if d.NodeLabels == nil {
-		d.NodeLabels = map[string]map[string]string{}
-	}
-	d.NodeLabels[node.Name] = node.Labels
-	return nil
+	slices.Sort(others)
+	return ", only " + strings.Join(slices.Compact(others), ", ")
 }
 
-func appended[T any](list []*T, raw []byte) ([]*T, error) {
-	item := new(T)
-	if err := json.Unmarshal(raw, item); err != nil {
-		return list, err
+// names are the kinds, with their groups where two have the same name.
+func names(known []schema.GroupVersionKind) []string {
+	var all []string
+	for _, id := range known {
+		name := id.Kind
+		if slices.ContainsFunc(known, func(other schema.GroupVersionKind) bool { return other.Kind == id.Kind && other.Group != id.Group }) {
+			name += " (" + id.GroupVersion().String() + ")"
+		}
+		all = append(all, name)
 	}
-	return append(list, item), nil
+	return all
 }
 
 func withNamespace(raw []byte, namespace string) ([]byte, error) {

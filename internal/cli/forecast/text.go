@@ -3,12 +3,12 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	"slipway.dev/slipway/internal/cloneset/project"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
 // named is how many pods a line names before it only counts the others.
@@ -35,22 +35,32 @@ func (t *text) say(format string, args ...any) {
 }
 
 func (t *text) head() {
-	title := fmt.Sprintf("CloneSet %s/%s", t.Namespace, t.Name)
+	title := fmt.Sprintf("%s %s/%s", t.title, t.Namespace, t.Name)
 	switch {
 	case t.Invalid != "":
 		t.say("%s: cannot be acted on", title)
+	case t.New && t.ToRevision == "":
+		t.say("%s: is new", title)
 	case t.New:
 		t.say("%s: is new, with revision %s", title, t.ToRevision)
+	case t.FromRevision == "":
+		t.say("%s: has no revision yet", title)
 	case t.FromRevision == t.ToRevision:
 		t.say("%s: stays at revision %s", title, t.ToRevision)
 	default:
-		t.say("%s: from revision %s to %s", title, t.FromRevision, t.ToRevision)
+		t.say("%s: from revision %s to %s", title, t.FromRevision, cmp.Or(t.ToRevision, "a new one"))
 	}
 	for _, field := range t.Fields {
 		t.say("  %s", field)
 	}
 	for _, c := range t.reach() {
 		t.say("  %s", c)
+	}
+	for _, group := range t.Groups {
+		t.say("  %s", groupLine(group))
+	}
+	if t.By != "" {
+		t.say("  carried out by %s", t.By)
 	}
 	for _, warning := range t.Warnings {
 		t.say("  warning: %s", warning)
@@ -64,8 +74,8 @@ func (t *text) reach() []string {
 		who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
 		if c.InPlace {
 			line := fmt.Sprintf("%s can change in place (%s)", who, orNothing(c.What))
-			if t.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {
-				line += ", but updateStrategy.type is ReCreate"
+			if c.Instead != "" {
+				line += ", but " + c.Instead
 			}
 			lines = append(lines, line)
 			continue
@@ -73,6 +83,16 @@ func (t *text) reach() []string {
 		lines = append(lines, fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", ")))
 	}
 	return lines
+}
+
+func groupLine(g story.Group) string {
+	switch {
+	case g.Done:
+		return g.Title + " is over: " + g.Contents
+	case g.Waits:
+		return g.Title + ": " + g.Contents + ", when a person has confirmed the one before"
+	}
+	return g.Title + ": " + g.Contents
 }
 
 func orNothing(what string) string {
@@ -90,30 +110,52 @@ func (t *text) table() {
 	t.say("")
 	t.say("%-7s %-17s %-7s %s", "MOMENT", "AVAILABLE", "PODS", "WHAT")
 	for i := 0; i < len(t.Moments); {
-		t.moment(i)
-		same := t.alike(i)
-		if !t.all && same > 2 {
-			last := t.Moments[i+same-1]
-			from, to := bounds(t.Moments[i+1].Actions)
-			_, to = max(from, to), lastOrder(last.Actions)
-			t.say("%-7s %-17s %-7s the same %d times more", fmt.Sprintf("%d-%d", i+2, i+same), available(last), span(from, to), same-1)
-			i += same
-			continue
+		length, times := t.alike(i)
+		for n := range length {
+			t.moment(i + n)
 		}
-		i++
+		if times > 1 {
+			begin, end := i+length, i+length*times
+			from, _ := bounds(t.Moments[begin].Actions)
+			t.say("%-7s %-17s %-7s the same %d times more", fmt.Sprintf("%d-%d", begin+1, end), available(t.Moments[end-1]),
+				span(from, lastOrder(t.Moments[end-1].Actions)), times-1)
+		}
+		i += length * times
 	}
 }
 
-// alike is how many moments from i on do the same to as many pods, for the same reasons.
-func (t *text) alike(i int) int {
-	n := 1
-	for i+n < len(t.Moments) && signature(t.Moments[i+n]) == signature(t.Moments[i]) {
-		n++
+// alike tells how often the moments from i on repeat: one alone, or two of which the second follows from the first. They
+// do the same to as many pods, for the same reasons. What is not worth a line of its own is told once.
+func (t *text) alike(i int) (length, times int) {
+	if t.all {
+		return 1, 1
 	}
-	return n
+	for length := 1; length <= 2; length++ {
+		times := 1
+		for t.repeats(i, length, times) {
+			times++
+		}
+		if times > 2 {
+			return length, times
+		}
+	}
+	return 1, 1
 }
 
-func signature(m project.Moment) string {
+// repeats tells whether so many moments from i on come again after so many times.
+func (t *text) repeats(i, length, times int) bool {
+	if i+length*(times+1) > len(t.Moments) {
+		return false
+	}
+	for n := range length {
+		if signature(t.Moments[i+length*times+n]) != signature(t.Moments[i+n]) {
+			return false
+		}
+	}
+	return true
+}
+
+func signature(m story.Moment) string {
 	parts := []string{fmt.Sprint(m.Waited, m.During, m.After)}
 	for _, a := range m.Actions {
 		parts = append(parts, string(a.Verb), a.From, a.To, a.Why)
@@ -142,26 +184,26 @@ func (t *text) moment(i int) {
 }
 
 // grouped puts neighbours together that have the same done to them for the same reason.
-func grouped(actions []project.Action) [][]project.Action {
-	var groups [][]project.Action
+func grouped(actions []story.Action) [][]story.Action {
+	var groups [][]story.Action
 	for i, a := range actions {
 		if i > 0 && heading(a) == heading(actions[i-1]) && a.Why == actions[i-1].Why && (a.Order > 0) == (actions[i-1].Order > 0) {
 			groups[len(groups)-1] = append(groups[len(groups)-1], a)
 			continue
 		}
-		groups = append(groups, []project.Action{a})
+		groups = append(groups, []story.Action{a})
 	}
 	return groups
 }
 
-func heading(a project.Action) string {
-	if a.Verb == project.Create && a.To != "" {
+func heading(a story.Action) string {
+	if a.Verb == story.Create && a.To != "" {
 		return "create at " + a.To
 	}
 	return string(a.Verb)
 }
 
-func (t *text) names(group []project.Action) string {
+func (t *text) names(group []story.Action) string {
 	var names []string
 	for _, a := range group {
 		if len(names) == named && !t.all && len(group) > named+1 {
@@ -173,17 +215,19 @@ func (t *text) names(group []project.Action) string {
 	return strings.Join(names, ", ")
 }
 
-func bounds(group []project.Action) (from, to int) {
+func bounds(group []story.Action) (from, to int) {
 	for _, a := range group {
 		if a.Order > 0 && (from == 0 || a.Order < from) {
 			from = a.Order
 		}
-		to = max(to, a.Order)
+		if a.Order > 0 {
+			to = max(to, a.Order+max(a.Pods, 1)-1)
+		}
 	}
 	return from, to
 }
 
-func lastOrder(group []project.Action) int {
+func lastOrder(group []story.Action) int {
 	_, to := bounds(group)
 	return to
 }
@@ -199,7 +243,7 @@ func span(from, to int) string {
 }
 
 // available tells how many pods are when the moment's actions are accepted, and when the nodes have followed.
-func available(m project.Moment) string {
+func available(m story.Moment) string {
 	return fmt.Sprintf("%d, then %d of %d", m.During.Available, m.After.Available, m.After.Total)
 }
 
@@ -213,8 +257,8 @@ func (t *text) foot() {
 		t.say("the controller does nothing: %d of %d pods available", t.End.Available, t.Replicas)
 	} else {
 		t.say("%s", t.totals())
-		t.say("at least %d of %d pods are available at every moment (%d at the beginning; maxUnavailable allows %d)",
-			t.Least, t.Replicas, t.Start.Available, max(t.Replicas-t.MaxUnavailable, 0))
+		t.say("at least %d of %d pods are available at every moment (%d at the beginning; %s allows %d)",
+			t.Least, t.Replicas, t.Start.Available, cmp.Or(t.Bound, "maxUnavailable"), max(t.Replicas-t.MaxUnavailable, 0))
 		t.say("in the end %d of %d pods are available", t.End.Available, t.End.Total)
 	}
 	t.list("left undone", t.Left)
@@ -223,12 +267,13 @@ func (t *text) foot() {
 
 // totals counts what is done, in the order in which it is first done.
 func (t *text) totals() string {
-	counts := map[project.Verb]int{}
-	var order []project.Verb
+	counts := map[story.Verb]int{}
+	var order []story.Verb
 	for _, a := range t.Pods() {
-		if counts[a.Verb]++; counts[a.Verb] == 1 {
+		if counts[a.Verb] == 0 {
 			order = append(order, a.Verb)
 		}
+		counts[a.Verb] += max(a.Pods, 1)
 	}
 	if len(order) == 0 {
 		return "no pod is touched"

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +19,8 @@ import (
 
 // Each goes through the documents of a file and the items of lists in them. A key that stands twice is an error.
 func Each(file string, r io.Reader, do func(kind metav1.TypeMeta, where string, raw []byte) error) error {
-	documents := yamldocuments.NewYAMLReader(bufio.NewReader(r))
+	// A last line without its end is lost by the reader when it just fills the buffer.
+	documents := yamldocuments.NewYAMLReader(bufio.NewReader(io.MultiReader(r, strings.NewReader("\n"))))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) {
@@ -65,6 +67,11 @@ func Decode(raw []byte, into runtime.Object, addToScheme func(*runtime.Scheme) e
 	if err := addToScheme(scheme); err != nil {
 		return err
 	}
+	return DecodeAs(raw, into, scheme)
+}
+
+// DecodeAs does the same with a scheme that exists.
+func DecodeAs(raw []byte, into runtime.Object, scheme *runtime.Scheme) error {
 	s := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, scheme, scheme, serializer.SerializerOptions{Strict: true})
 	_, _, err := s.Decode(raw, nil, into)
 	return err

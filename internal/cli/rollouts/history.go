@@ -31,7 +31,7 @@ func History(r *rolloutv1alpha1.RolloutTrait, events []corev1.Event, now time.Ti
 	doc := tree.Document{
 		Mark: map[bool]tree.Mark{true: tree.Bad, false: tree.None}[OutcomeOf(r) == Failed],
 		Head: []tree.Span{{Text: fmt.Sprintf("%s %s/%s", rolloutv1alpha1.RolloutTraitKind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + headline}},
-		Facts: []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: change(r)}}}, {Name: "runs", Value: []tree.Span{{
+		Facts: []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: Change(r)}}}, {Name: "runs", Value: []tree.Span{{
 			Text: fmt.Sprintf("%d; the last one is %s", r.Status.Run, p),
 		}}}},
 		Columns: []tree.Column{{Title: "WHEN"}, {Title: "AGE", Drop: 1}, {Title: "WHAT"}, {Title: "TEXT"}},

@@ -16,12 +16,12 @@ func Preview(r *rolloutv1alpha1.RolloutTrait, begins rolloutv1alpha1.RolloutStat
 	b := body(r, r.CreationTimestamp.Time)
 	doc := tree.Document{
 		Head:    []tree.Span{{Text: fmt.Sprintf("%s %s/%s", rolloutv1alpha1.RolloutTraitKind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + done}},
-		Facts:   []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: change(r)}}}},
+		Facts:   []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: Change(r)}}}},
 		Columns: b.Columns, Nodes: b.Nodes,
 	}
 	if all := total(r); all >= 0 {
 		doc.Facts = append(doc.Facts, tree.Fact{Name: "pods", Value: []tree.Span{{Text: fmt.Sprint(all)}}})
 	}
-	doc.Facts = append(doc.Facts, tree.Fact{Name: "plan", Value: []tree.Span{{Text: plan(r)}}})
+	doc.Facts = append(doc.Facts, tree.Fact{Name: "plan", Value: []tree.Span{{Text: Plan(r)}}})
 	return doc
 }

@@ -113,11 +113,11 @@ func conditions(r *rolloutv1alpha1.RolloutTrait) []sets.Condition {
 
 func facts(r *rolloutv1alpha1.RolloutTrait, now time.Time) []sets.Fact {
 	s := &r.Status
-	all := []sets.Fact{{Name: "rollout", Text: change(r)}}
+	all := []sets.Fact{{Name: "rollout", Text: Change(r)}}
 	if pods := pods(r); pods != "" {
 		all = append(all, sets.Fact{Name: "pods", Text: pods})
 	}
-	all = append(all, sets.Fact{Name: "plan", Text: plan(r)})
+	all = append(all, sets.Fact{Name: "plan", Text: Plan(r)})
 	if s.RollingState != "" {
 		all = append(all, sets.Fact{Name: "state", Text: state(r)})
 	}
@@ -133,8 +133,8 @@ func facts(r *rolloutv1alpha1.RolloutTrait, now time.Time) []sets.Fact {
 	return all
 }
 
-// change says what becomes of what.
-func change(r *rolloutv1alpha1.RolloutTrait) string {
+// Change says what becomes of what.
+func Change(r *rolloutv1alpha1.RolloutTrait) string {
 	target, source, size := r.Spec.TargetRef, sourceOf(r), r.Spec.RolloutPlan.TargetSize
 	if running := r.Status.Running; running != nil {
 		switch running.Mode {
@@ -184,8 +184,8 @@ func reverts(s *rolloutv1alpha1.RolloutStatus) bool {
 	return s.Ending == rolloutv1alpha1.RevertEnding
 }
 
-// plan says in a line how the rollout goes about it.
-func plan(r *rolloutv1alpha1.RolloutTrait) string {
+// Plan says in a line how the rollout goes about it.
+func Plan(r *rolloutv1alpha1.RolloutTrait) string {
 	p := &r.Spec.RolloutPlan
 	n := len(batches(r))
 	parts := []string{count(n, "batch")}

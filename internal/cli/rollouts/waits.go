@@ -45,7 +45,7 @@ func waits(r *rolloutv1alpha1.RolloutTrait, now time.Time) string {
 	}
 	text += fmt.Sprintf(", since %s (%s)", age(now.Sub(since.Time)), since.UTC().Format(time.DateTime)+" UTC")
 	if deadline := ptr.Deref(r.Spec.RolloutPlan.ProgressDeadlineSeconds, 600); s.WaitingFor == rolloutv1alpha1.WaitingForPods && deadline > 0 && !ends(s) {
-		if left := since.Add(time.Duration(deadline) * time.Second).Sub(now); left > 0 {
+		if left := since.Add(time.Duration(int64(deadline)-s.StillSeconds) * time.Second).Sub(now); left > 0 {
 			text += fmt.Sprintf("; without progress it is given up in %s", sets.Seconds(left))
 		}
 	}
@@ -62,6 +62,11 @@ func ends(s *rolloutv1alpha1.RolloutStatus) bool {
 		rolloutv1alpha1.RollingInBatchesState:
 	}
 	return false
+}
+
+// GoesBack tells whether a rollout is bringing back what was before.
+func GoesBack(s *rolloutv1alpha1.RolloutStatus) bool {
+	return reverts(s) && (s.RollingState == rolloutv1alpha1.RolloutFailingState || s.RollingState == rolloutv1alpha1.RolloutDeletingState)
 }
 
 // forSomebody tells whether nothing goes on without a person.
@@ -82,6 +87,8 @@ func next(r *rolloutv1alpha1.RolloutTrait) string {
 		return fmt.Sprintf("`slipway rollout %s %s -n %s`", verb, r.Name+name, r.Namespace)
 	}
 	switch {
+	case GoesBack(s):
+		return run("abort", "") + " leaves the pods as they are"
 	case r.DeletionTimestamp != nil || s.ObservedGeneration < r.Generation:
 		return ""
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState && (reverts(s) || s.Running == nil):

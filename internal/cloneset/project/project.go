@@ -3,333 +3,73 @@
 package project
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/plan"
-	"slipway.dev/slipway/internal/inplace"
-	"slipway.dev/slipway/internal/member"
+	"slipway.dev/slipway/internal/lifecycle"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
+	"slipway.dev/slipway/internal/story"
 )
 
-// pace is how far the time moves with each pass. It stands for however long nodes really take; it is not zero, so
-// that what came first is also older.
-const pace = time.Second
-
-// work bounds a projection: passes times pods. A large set that goes pod by pod is told in part.
-const work = 4_000_000
-
-// Options say what the world does not.
-type Options struct {
-	// Nodes are where new pods may go: always to the one with the fewest pods of the set. Without any, each new pod
-	// gets a node of its own.
-	Nodes []string
+// Of tells what the controller would do with a set among other objects from the given time on, until nothing is left to
+// do. It always ends. Nothing that it is given is changed.
+func Of(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) story.Story {
+	told, _ := Play(set, o, now)
+	return told
 }
 
-// Of tells what the controller would do in a world from the given time on, until nothing is left to do. It always
-// ends. The world is not changed.
-func Of(world plan.World, now time.Time, o Options) Story {
-	p := newProjection(world, now, o)
-	first := plan.Next(p.world, now)
-	p.begin(first)
-	return p.tellFor(max(200, work/(len(world.Pods)+first.Limits.Replicas+1)))
+// Play is Of, with the scene that the story ends with: another one can go on from there.
+func Play(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) (story.Story, story.Scene) {
+	told, scene := cast(set, o, now)
+	return story.Play(told, scene, o.Nodes, 0)
 }
 
-// tellFor tells the story for at most so many passes.
-func (p *projection) tellFor(limit int) Story {
-	for range limit {
-		next := plan.Next(p.world, p.now)
-		if next.Invalid != nil {
-			return p.end(next)
-		}
-		p.take(next)
-		if p.settle() || len(next.Steps) > 0 {
-			p.count()
-			p.now = p.now.Add(pace)
-			continue
-		}
-		if next.LookAgain == 0 {
-			return p.end(next)
-		}
-		wait := (next.LookAgain + time.Second - 1).Truncate(time.Second)
-		p.now = p.now.Add(wait)
-		p.waited += wait
-		p.count()
+// cast is the set as it is told of, and what there is at the beginning.
+func cast(set *kruisev1alpha1.CloneSet, o story.Objects, now time.Time) (story.Set, story.Scene) {
+	set = set.DeepCopy()
+	spec := &set.Spec
+	world := plan.World{Set: set, Live: revision.FromTemplate(&spec.Template), NodeLabels: o.NodeLabels, ResizeOff: o.ResizeOff}
+	scene := o.SceneOf(set, spec.Selector)
+	scene.Now = now
+	told := story.Set{
+		Next: func(s *story.Scene) story.Pass { return next(world, s) }, Report: func(p story.Pass) { report(set, p) },
+		Trim: func(s step.TrimPodsToDelete) { spec.ScaleStrategy.PodsToDelete = s.Keep },
+		Live: world.Live, MinReadySeconds: spec.MinReadySeconds, ResizeOff: o.ResizeOff,
+		Hooks: lifecycle.HooksOf(spec.Lifecycle), HookOwners: "lifecycle hooks",
+		Strategy: string(spec.UpdateStrategy.Type), PartitionField: "updateStrategy.partition",
 	}
-	p.story.Left = append(p.story.Left, fmt.Sprintf("the story is told for %d passes of the controller only: it is too long", limit))
-	return p.story
+	if spec.UpdateStrategy.Type == kruisev1alpha1.ReCreateCloneSetUpdateStrategyType {
+		told.Instead = "updateStrategy.type is ReCreate"
+	}
+	return told, scene
 }
 
-// projection is a story while it is told.
-type projection struct {
-	world  plan.World
-	now    time.Time
-	nodes  []string
-	story  Story
-	order  int
-	serial int
-	waited time.Duration
-	// touched are the pods that changed since the nodes looked at them.
-	touched map[types.UID]bool
-	// failing are images that do not start now, each with the reason.
-	failing map[string]string
-	// changes are the differences to the update revision, by the hash of the older one.
-	changes map[string]*Change
-}
-
-func newProjection(world plan.World, now time.Time, o Options) *projection {
-	world.Set = world.Set.DeepCopy()
-	world.Pods, world.Claims = slices.Clone(world.Pods), slices.Clone(world.Claims)
-	if world.Taken = maps.Clone(world.Taken); world.Taken == nil {
-		world.Taken = map[string]bool{}
-	}
-	sortPods(world.Pods)
-	world.Revisions, world.Orphans = slices.Clone(world.Revisions), slices.Clone(world.Orphans)
-	p := &projection{world: world, now: now, nodes: o.Nodes, failing: map[string]string{}, touched: map[types.UID]bool{}}
-	for _, c := range world.Pods {
-		p.touched[c.UID] = true
-	}
-	p.noteFailing()
-	return p
-}
-
-// begin notes where the story starts from.
-func (p *projection) begin(first plan.Plan) {
-	s := &p.story
-	s.Moments = []Moment{}
-	s.FromRevision, s.ToRevision = first.CurrentRevision, first.UpdateRevision
-	s.Replicas, s.MaxUnavailable = first.Limits.Replicas, first.Limits.Unavailable
-	s.Type = p.world.Set.Spec.UpdateStrategy.Type
-	s.MaxSurge, s.Partition = first.Limits.Surge, first.Limits.Partition
-	s.Start = p.available()
-	s.Least, s.End = s.Start.Available, s.Start
-	if first.Invalid == nil {
-		p.compare(first)
-	}
-	p.assume()
-}
-
-// compare names what changes between the revisions of living pods and the update revision.
-func (p *projection) compare(first plan.Plan) {
-	p.changes = map[string]*Change{}
-	for _, m := range first.Members {
-		if m.Updated {
-			continue
-		}
-		hash := pod.RevisionHash(m.Pod)
-		if p.changes[hash] == nil {
-			p.changes[hash] = p.change(hash)
-		}
-		p.changes[hash].Pods++
-	}
-	for _, hash := range slices.Sorted(maps.Keys(p.changes)) {
-		p.story.Changes = append(p.story.Changes, *p.changes[hash])
+// next plans a pass over a scene.
+func next(world plan.World, s *story.Scene) story.Pass {
+	world.Pods, world.Revisions, world.Orphans, world.Taken = s.Pods, s.Revisions, s.Orphans, s.Taken
+	world.Claims = slices.DeleteFunc(slices.Clone(s.Claims), func(c *corev1.PersistentVolumeClaim) bool { return !pod.IsControlledBy(c, world.Set.UID) })
+	n := plan.Next(world, s.Now)
+	return story.Pass{
+		Steps: n.Steps, LookAgain: n.LookAgain, UpdateRevision: n.UpdateRevision, CurrentRevision: n.CurrentRevision, CollisionCount: n.CollisionCount,
+		Limits: n.Limits, Members: n.Members, Invalid: n.Invalid, Refused: n.Refused, Held: n.Held,
 	}
 }
-
-func (p *projection) change(hash string) *Change {
-	for _, r := range slices.Concat(p.world.Revisions, p.world.Orphans) {
-		if r.Hash == hash && r.Err == nil {
-			d := inplace.Compare(r.Template, p.world.Live.Template)
-			if p.world.ResizeOff {
-				d = d.WithoutResize()
-			}
-			return &Change{From: hash, InPlace: d.Possible(), What: d.String(), Forces: d.Refusals}
-		}
-	}
-	return &Change{From: hash, Forces: []string{fmt.Sprintf("revision %q is not in the history any more, so nobody knows what changes", hash)}}
-}
-
-// take carries the steps of a plan out, and tells of those that people care about.
-func (p *projection) take(next plan.Plan) {
-	var actions []Action
-	next.Steps = slices.Clone(next.Steps)
-	slices.SortStableFunc(next.Steps, func(a, b step.Step) int { return cmp.Compare(step.StageOf(a), step.StageOf(b)) })
-	for _, s := range next.Steps {
-		if told, worth := p.tell(s, next); worth {
-			actions = append(actions, told)
-		}
-	}
-	for _, s := range next.Steps {
-		if _, trims := s.(step.TrimPodsToDelete); trims && len(next.Steps) > 1 {
-			continue // the controller does it when there is nothing else to write
-		}
-		p.carryOut(s)
-	}
-	sortPods(p.world.Pods)
-	p.report(next)
-	if len(actions) == 0 {
-		return
-	}
-	if p.waited > 0 {
-		p.waited += pace // a wait is counted from the pass before
-	}
-	during := p.available()
-	p.story.Least = min(p.story.Least, during.Available)
-	p.story.Moments = append(p.story.Moments, Moment{Waited: p.waited, Actions: actions, During: during, After: during})
-	p.waited = 0
-}
-
-// tell turns a step into an action. Opening a readiness gate is not worth telling: it follows from the update.
-func (p *projection) tell(s step.Step, next plan.Plan) (Action, bool) {
-	a := Action{Object: s.Subject(), Verb: verbOf(s), Why: s.Why()}
-	if i := p.find(a.Object); a.Verb == Resume && i >= 0 && p.world.Pods[i].Annotations[kruisev1alpha1.AnnotationInPlaceGrace] == "" {
-		a.Verb = Advance
-	}
-	if a.Verb == "" {
-		return a, false
-	}
-	ofPod := true
-	switch a.Verb {
-	case RecordRevision, ReuseRevision, AdoptRevision, ForgetRevision, Other:
-		ofPod = false
-	case Create:
-		a.To = pod.RevisionHash(s.(step.CreatePod).Pod)
-	default:
-		if i := p.find(a.Object); i >= 0 {
-			a.From = pod.RevisionHash(p.world.Pods[i])
-		}
-		if a.Verb == InPlace || a.Verb == Drain || a.Verb == Recreate {
-			a.To = revision.HashOf(next.UpdateRevision)
-		}
-	}
-	if ofPod {
-		p.order++
-		a.Order = p.order
-	}
-	return a, true
-}
-
-func verbOf(s step.Step) Verb {
-	switch s := s.(type) {
-	case step.CreatePod:
-		return Create
-	case step.DeletePod:
-		switch s.Cause {
-		case step.Recreate:
-			return Recreate
-		case step.CleanUp:
-			return CleanUp
-		case step.ScaleIn, step.Chosen:
-		}
-		return Delete
-	case step.ReleasePod:
-		return Release
-	case step.UpdateInPlace:
-		switch {
-		case s.Resumes:
-			return Resume
-		case s.Grace > 0:
-			return Drain
-		}
-		return InPlace
-	case step.PatchPod:
-		if prepares(s.Patch) {
-			return Prepare
-		}
-		return Label
-	case step.SetConditions:
-		return ""
-	case step.CreateRevision:
-		return RecordRevision
-	case step.RenumberRevision:
-		return ReuseRevision
-	case step.AdoptRevision:
-		return AdoptRevision
-	case step.ForgetRevision:
-		return ForgetRevision
-	default:
-		return Other
-	}
-}
-
-// count follows the numbers of the moment that was told last.
-func (p *projection) count() {
-	after := p.available()
-	p.story.Least = min(p.story.Least, after.Available)
-	p.story.End = after
-	if n := len(p.story.Moments); n > 0 {
-		p.story.Moments[n-1].After = after
-	}
-}
-
-// available counts as the planner does.
-func (p *projection) available() Count {
-	var c Count
-	asked := member.Set{MinReadySeconds: p.world.Set.Spec.MinReadySeconds, Now: p.now}
-	for _, candidate := range p.world.Pods {
-		if !pod.IsActive(candidate) {
-			continue
-		}
-		c.Total++
-		if asked.Judge(candidate).Available {
-			c.Available++
-		}
-	}
-	return c
-}
-
-// end says what is left undone.
-func (p *projection) end(last plan.Plan) Story {
-	p.count() // the time that has passed may have made pods available
-	s := &p.story
-	if last.Invalid != nil {
-		s.Invalid = last.Invalid.Error()
-		return *s
-	}
-	s.Left = append(s.Left, last.Refused...)
-	old, waiting := 0, []string{}
-	for _, m := range last.Members {
-		if !m.Updated {
-			old++
-		}
-		if !m.Available {
-			waiting = append(waiting, fmt.Sprintf("pod %s is not available: %s", m.Pod.Name, pod.WaitingFor(m.Pod)))
-		}
-	}
-	switch kept := min(old, last.Limits.Partition); {
-	case last.Held != "":
-		s.Left = append(s.Left, last.Held)
-	case kept > 0:
-		s.Left = append(s.Left, fmt.Sprintf("%s on older revisions, as updateStrategy.partition asks", step.Counted(kept, "pod stays", "pods stay")))
-	}
-	s.Left = append(s.Left, waiting[:min(len(waiting), shown)]...)
-	if more := len(waiting) - shown; more > 0 {
-		s.Left = append(s.Left, fmt.Sprintf("and %s not available", step.Counted(more, "more pod is", "more pods are")))
-	}
-	return *s
-}
-
-// shown is how many pods are named where all might have the same trouble.
-const shown = 5
 
 // report keeps the parts of the status that the planner reads, as the controller does after each pass.
-func (p *projection) report(next plan.Plan) {
-	status, updated := &p.world.Set.Status, 0
-	for _, m := range next.Members {
-		if m.Updated {
-			updated++
-		}
+func report(set *kruisev1alpha1.CloneSet, p story.Pass) {
+	status := &set.Status
+	status.UpdateRevision, status.CurrentRevision = p.UpdateRevision, p.CurrentRevision
+	if updated := p.Updated(); updated == p.Limits.Replicas && len(p.Members) == updated {
+		status.CurrentRevision = p.UpdateRevision
 	}
-	status.UpdateRevision, status.CurrentRevision = next.UpdateRevision, next.CurrentRevision
-	if updated == next.Limits.Replicas && len(next.Members) == updated {
-		status.CurrentRevision = next.UpdateRevision
+	if p.CollisionCount != ptr.Deref(status.CollisionCount, 0) {
+		status.CollisionCount = &p.CollisionCount
 	}
-	if next.CollisionCount != ptr.Deref(status.CollisionCount, 0) {
-		status.CollisionCount = &next.CollisionCount
-	}
-}
-
-func (p *projection) find(name string) int {
-	return slices.IndexFunc(p.world.Pods, func(c *corev1.Pod) bool { return c.Name == name })
 }

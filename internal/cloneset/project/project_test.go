@@ -17,29 +17,37 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/revision"
+	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/told"
 )
 
 type fatal interface{ Fatal(...any) }
 
 var now = builders.Epoch().Add(time.Hour)
 
+// objects are a set and what there is beside it.
+type objects struct {
+	set *kruisev1alpha1.CloneSet
+	story.Objects
+}
+
 // settled are the objects of a set whose pods are all available at its one revision.
-func settled(t fatal, set *kruisev1alpha1.CloneSet) Objects {
+func settled(t fatal, set *kruisev1alpha1.CloneSet) *objects {
 	reference := *metav1.NewControllerRef(set, kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind))
 	stored, err := revision.Draft{Owner: set, Reference: reference, Template: &set.Spec.Template, Number: 1}.Object()
 	if err != nil {
 		t.Fatal(err)
 	}
 	set.Status.CurrentRevision, set.Status.UpdateRevision = stored.Name, stored.Name
-	o := Objects{Set: set, Revisions: []*appsv1.ControllerRevision{stored}}
+	o := &objects{set: set, Objects: story.Objects{Revisions: []*appsv1.ControllerRevision{stored}}}
 	for i := range *set.Spec.Replicas {
 		o.Pods = append(o.Pods, builders.OwnedPod(set, fmt.Sprintf("p%d", i), revision.HashOf(stored.Name)).Build())
 	}
 	return o
 }
 
-func verbs(s Story) string {
+func verbs(s story.Story) string {
 	var told []string
 	for _, a := range s.Pods() {
 		told = append(told, string(a.Verb)+" "+strings.TrimPrefix(a.Object, "web-"))
@@ -63,13 +71,13 @@ func TestHooksLetGoAtOnce(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := settled(t, set.DeepCopy())
-			test.edit(o.Set)
-			story := Of(o.World(), now, Options{})
-			if got := verbs(story); got != test.want {
+			test.edit(o.set)
+			tale := Of(o.set, o.Objects, now)
+			if got := verbs(tale); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
-			if !slices.Contains(story.Assumed, "lifecycle hooks are taken to let go at once") {
-				t.Errorf("does not say what it assumes: %v", story.Assumed)
+			if !slices.Contains(tale.Assumed, "lifecycle hooks are taken to let go at once") {
+				t.Errorf("does not say what it assumes: %v", tale.Assumed)
 			}
 		})
 	}
@@ -91,31 +99,31 @@ func TestWordsFitWhatTheyTellOf(t *testing.T) {
 	}
 	for sentence, test := range map[string]struct {
 		base  *builders.CloneSetBuilder
-		edit  func(*Objects)
+		edit  func(*objects)
 		verbs string
 		told  string // in what is left or assumed
 	}{
 		"containers that wait for others are no grace period": {
-			builders.CloneSet("web").Replicas(1).InPlace().With(ordered), func(o *Objects) { newImages(o.Set) },
+			builders.CloneSet("web").Replicas(1).InPlace().With(ordered), func(o *objects) { newImages(o.set) },
 			"update in place p0, update the next containers in place p0", "",
 		},
 		"one pod stays": {
-			builders.CloneSet("web").Replicas(1).InPlace().Partition("1"), func(o *Objects) { newImages(o.Set) },
+			builders.CloneSet("web").Replicas(1).InPlace().Partition("1"), func(o *objects) { newImages(o.set) },
 			"", "1 pod stays on older revisions",
 		},
 		"one pod is not available": {
-			builders.CloneSet("web").Replicas(1).InPlace(), func(o *Objects) { o.Pods[0].Status.Conditions = nil },
+			builders.CloneSet("web").Replicas(1).InPlace(), func(o *objects) { o.Pods[0].Status.Conditions = nil },
 			"", "1 pod is not available now",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := settled(t, test.base.Build())
-			test.edit(&o)
-			story := Of(o.World(), now, Options{})
-			if got := verbs(story); got != test.verbs {
+			test.edit(o)
+			tale := Of(o.set, o.Objects, now)
+			if got := verbs(tale); got != test.verbs {
 				t.Errorf("got %s, want %s", got, test.verbs)
 			}
-			if told := strings.Join(slices.Concat(story.Left, story.Assumed), "; "); !strings.Contains(told, test.told) {
+			if told := strings.Join(slices.Concat(tale.Left, tale.Assumed), "; "); !strings.Contains(told, test.told) {
 				t.Errorf("told %q, want %q in it", told, test.told)
 			}
 		})
@@ -128,9 +136,9 @@ func TestPodsOfOthersAreLeftOut(t *testing.T) {
 	elsewhere := o.Pods[0].DeepCopy()
 	elsewhere.Namespace = "elsewhere"
 	o.Pods = append(o.Pods, stranger, elsewhere)
-	world := o.World()
-	if len(world.Pods) != 1 || !world.Taken[stranger.Name] || world.Taken[elsewhere.Name] {
-		t.Errorf("%d pods, taken %v", len(world.Pods), world.Taken)
+	scene := o.SceneOf(o.set, o.set.Spec.Selector)
+	if len(scene.Pods) != 1 || !scene.Taken[stranger.Name] || scene.Taken[elsewhere.Name] {
+		t.Errorf("%d pods, taken %v", len(scene.Pods), scene.Taken)
 	}
 }
 
@@ -138,10 +146,10 @@ func TestTooLongAStoryIsCutOff(t *testing.T) {
 	set := builders.CloneSet("web").Replicas(30).InPlace().MaxUnavailable("1").Build()
 	o := settled(t, set)
 	set.Spec.Template.Spec.Containers[0].Image = "registry.test/app:v2"
-	p := newProjection(o.World(), now, Options{})
-	story := p.tellFor(10)
-	if len(story.Left) != 1 || !strings.Contains(story.Left[0], "it is too long") {
-		t.Errorf("left: %v", story.Left)
+	long, scene := cast(o.set, o.Objects, now)
+	tale, _ := story.Play(long, scene, nil, 10)
+	if len(tale.Left) != 1 || !strings.Contains(tale.Left[0], "it is too long") {
+		t.Errorf("left: %v", tale.Left)
 	}
 }
 
@@ -164,24 +172,25 @@ func TestStories(t *testing.T) {
 		} else {
 			set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 		}
-		world := o.World()
-		before := world.Set.DeepCopy()
-		pods := make([]*corev1.Pod, 0, len(world.Pods))
-		for _, p := range world.Pods {
-			pods = append(pods, p.DeepCopy())
+		before, pods, names := o.set.DeepCopy(), make([]*corev1.Pod, 0, len(o.Pods)), []string{}
+		for _, p := range o.Pods {
+			pods, names = append(pods, p.DeepCopy()), append(names, p.Name)
 		}
-		story := Of(world, now, Options{})
-		if diff := cmp.Diff(story, Of(world, now, Options{})); diff != "" {
+		tale := Of(o.set, o.Objects, now)
+		if diff := cmp.Diff(tale, Of(o.set, o.Objects, now)); diff != "" {
 			rt.Fatalf("two stories of one world:\n%s", diff)
 		}
-		if diff := cmp.Diff(before, world.Set) + cmp.Diff(pods, world.Pods); diff != "" {
+		if diff := cmp.Diff(before, o.set) + cmp.Diff(pods, o.Pods); diff != "" {
 			rt.Fatalf("the world was changed:\n%s", diff)
 		}
-		if story.Least < int(replicas)-unavailable {
-			rt.Fatalf("only %d of %d pods available, with %d allowed not to be", story.Least, replicas, unavailable)
+		if err := told.Follow(tale, names); err != nil {
+			rt.Fatalf("the story contradicts itself: %v\n%+v", err, tale.Moments)
 		}
-		if story.End.Total != int(replicas) || story.End.Available != int(replicas) {
-			rt.Fatalf("in the end %+v of %d", story.End, replicas)
+		if tale.Least < int(replicas)-unavailable {
+			rt.Fatalf("only %d of %d pods available, with %d allowed not to be", tale.Least, replicas, unavailable)
+		}
+		if tale.End.Total != int(replicas) || tale.End.Available != int(replicas) {
+			rt.Fatalf("in the end %+v of %d", tale.End, replicas)
 		}
 	})
 }

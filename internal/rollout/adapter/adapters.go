@@ -59,6 +59,12 @@ func (a *Adapters) fill(ctx context.Context, s *Seen, by Holder, now time.Time) 
 	w, where := &s.Workload, s.Kind.places()
 	w.Found, w.Going = true, s.Object.GetDeletionTimestamp() != nil
 	w.Owner, w.Held = by.other(s.Object), by.holds(s.Object)
+	w.Paused = where.paused.truth(s.Object)
+	w.Frozen = w.Paused && where.stopsAll
+	if w.Held && len(where.partition) > 0 && where.partition.get(s.Object) == nil {
+		w.Unkept = where.partition.String()
+	}
+	w.Unmarked = w.Held && !by.marks(s.Object)
 	var err error
 	if w.Template, err = identity(where.template.tree(s.Object)); err != nil {
 		w.Unfit = fmt.Sprintf("the pod template at %s cannot be read: %s", where.template, err)

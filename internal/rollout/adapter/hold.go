@@ -35,6 +35,13 @@ func (h Holder) holds(o *unstructured.Unstructured) bool {
 	return refers || record != nil && h.other(o) == ""
 }
 
+// marks tells whether an object that is held shows it: by the label that the watch of such objects asks for, and by a controller,
+// which says whose it is.
+func (h Holder) marks(o *unstructured.Unstructured) bool {
+	refers := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == h.UID && controls(r) })
+	return refers && o.GetLabels()[rolloutv1alpha1.LabelHeld] == "true"
+}
+
 // other names the controller of an object that is neither the holder nor one of its own; empty for none.
 func (h Holder) other(o *unstructured.Unstructured) string {
 	ref := metav1.GetControllerOf(o)

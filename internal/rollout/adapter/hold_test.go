@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,36 +39,36 @@ func TestAClaimIsOnePatch(t *testing.T) {
 		hold   engine.Hold
 		want   string
 	}{
-		"the newer Deployment is unpaused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.TwoObjectsMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `,"spec":{"paused":false}}`},
-		"the older one is not": {"Deployment", fields{"spec.paused": true}, nil, engine.Hold{Because: because, On: engine.Source, Mode: rolloutv1alpha1.TwoObjectsMode},
+		"the newer Deployment stays paused until it is held": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.TwoObjectsMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
+		"the older one, too": {"Deployment", fields{"spec.paused": true}, nil, engine.Hold{Because: because, On: engine.Source, Mode: rolloutv1alpha1.TwoObjectsMode},
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
 		"one that is scaled stays paused": {"Deployment", fields{"spec.paused": true}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"paused":true}`) + `}`},
-		"a CloneSet keeps all its pods, and is unpaused": {"CloneSet", fields{"spec.updateStrategy.paused": true, "spec.updateStrategy.partition": "10%"}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":"10%"}`) + `,"spec":{"updateStrategy":{"partition":5,"paused":false}}}`},
+		"a CloneSet keeps all its pods, and its pause": {"CloneSet", fields{"spec.updateStrategy.paused": true, "spec.updateStrategy.partition": "10%"}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":"10%"}`) + `,"spec":{"updateStrategy":{"partition":5}}}`},
 		"pods that have moved count": {"CloneSet", fields{"spec.updateStrategy.partition": nil, "status.updatedReplicas": int64(2)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 2),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"partition":3}}}`},
 		"a CloneSet that is scaled keeps its partition": {"CloneSet", nil, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","partition":5}`) + `}`},
 		"an InPlaceSet": {"InPlaceSet", fields{"spec.strategy.paused": true, "spec.strategy.partition": int64(0)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":0}`) + `,"spec":{"strategy":{"partition":5,"paused":false}}}`},
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":0}`) + `,"spec":{"strategy":{"partition":5}}}`},
 		"a CafeDeployment has its groups replaced": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true, "batchSize": int64(2)}}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"partition":5,"pause":false}}}`},
-		"to be scaled, it is unpaused too": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true}}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"pause":false}}}`},
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `,"spec":{"strategy":{"partition":5}}}`},
+		"to be scaled, it keeps its pause": {"CafeDeployment", fields{"spec.strategy": map[string]any{"pause": true}}, nil, holdIn(rolloutv1alpha1.ScaleMode, 0),
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true}`) + `}`},
 		"a StatefulSet without a partition gets one": {"StatefulSet", fields{"spec.updateStrategy": nil, "spec.ordinals.start": int64(3)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`"}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5}}}}`},
 		"a StatefulSet with OnDelete is made to roll": {"StatefulSet", fields{"spec.updateStrategy": map[string]any{"type": "OnDelete"}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"type":"OnDelete"}}`) + `,"spec":{"updateStrategy":{"rollingUpdate":{"partition":5},"type":"RollingUpdate"}}}`},
 		"an advanced one": {"Advanced", fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true, "maxUnavailable": int64(2)}}, podsOn("old", "old", "old", "new", "new"), holdIn(rolloutv1alpha1.InPlaceMode, 2),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"strategy":{"rollingUpdate":{"maxUnavailable":2,"paused":true},"type":"RollingUpdate"}}`) +
-				`,"spec":{"updateStrategy":{"rollingUpdate":{"partition":3,"paused":false}}}}`},
+				`,"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}`},
 		"a DaemonSet stops to update by itself": {"DaemonSet", fields{"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(1)}}}, five, holdIn(rolloutv1alpha1.InPlaceMode, 0),
 			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","strategy":{"rollingUpdate":{"maxUnavailable":1},"type":"RollingUpdate"}}`) +
 				`,"spec":{"updateStrategy":{"rollingUpdate":null,"type":"OnDelete"}}}`},
 		"a kind that is described by paths": {"Flock", fields{"spec.rests": true, "spec.keep": int64(1)}, nil, holdIn(rolloutv1alpha1.InPlaceMode, 0),
-			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":1}`) + `,"spec":{"keep":5,"rests":false}}`},
+			"{" + claimed(`{"holder":"r-uid","of":"w-uid","replicas":5,"asked":5,"revision":"web-old","template":"`+old+`","paused":true,"partition":1}`) + `,"spec":{"keep":5}}`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := server(t, workload(t, c.kind, c.change), append(bothRevisions(t), c.pods...)...)
@@ -86,6 +87,60 @@ func TestAClaimIsOnePatch(t *testing.T) {
 			}
 			if again, err := Steps(after, holder, c.hold); err != nil || len(again) > 0 {
 				t.Errorf("to hold it again is %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestWhatIsHeldIsUnpausedByAWriteOfItsOwn(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Deployment": `{"spec":{"paused":false}}`, "CloneSet": `{"spec":{"updateStrategy":{"paused":false}}}`, "InPlaceSet": `{"spec":{"strategy":{"paused":false}}}`,
+		"CafeDeployment": `{"spec":{"strategy":{"pause":false}}}`, "Advanced": `{"spec":{"updateStrategy":{"rollingUpdate":{"paused":false}}}}`,
+		"Flock": `{"spec":{"rests":false}}`,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			o := workload(t, kind, nil)
+			kindNamed(t, kind).places().paused.set(o, true)
+			s := server(t, o, bothRevisions(t)...)
+			act(t, s, observe(t, kind, s, Ask{}), holdIn(rolloutv1alpha1.InPlaceMode, 0))
+			seen := observe(t, kind, s, Ask{})
+			if w := seen.Workload; !w.Paused || w.Frozen != (kind == "CafeDeployment") || w.Unkept != "" {
+				t.Errorf("held, it is seen as %+v", w)
+			}
+			steps := act(t, s, seen, engine.Unpause{Because: because})
+			if len(steps) != 1 || patchOf(t, steps[0]) != want {
+				t.Errorf("got %d steps: %s", len(steps), patchOf(t, steps[0]))
+			}
+			after := observe(t, kind, s, Ask{})
+			if again, err := Steps(after, holder, engine.Unpause{Because: because}); after.Workload.Paused || err != nil || len(again) > 0 {
+				t.Errorf("once more is %v, %v: %+v", again, err, after.Workload)
+			}
+		})
+	}
+}
+
+// The server drops what its definition of the kind does not know.
+func TestAPartitionThatTheServerDropsIsNoticed(t *testing.T) {
+	for _, kind := range []string{"CloneSet", "InPlaceSet", "CafeDeployment", "Advanced", "StatefulSet", "Flock"} {
+		t.Run(kind, func(t *testing.T) {
+			partition := kindNamed(t, kind).places().partition
+			o := workload(t, kind, nil)
+			partition.remove(o)
+			s := server(t, o, append(bothRevisions(t), five...)...)
+			if w := observe(t, kind, s, Ask{}).Workload; w.Unkept != "" {
+				t.Errorf("nothing was written yet, and %s is missed", w.Unkept)
+			}
+			act(t, s, observe(t, kind, s, Ask{}), holdIn(rolloutv1alpha1.InPlaceMode, 0))
+			if w := observe(t, kind, s, Ask{}).Workload; w.Unkept != "" {
+				t.Errorf("%s is missed", w.Unkept)
+			}
+			o = stored(t, kind, s)
+			partition.remove(o)
+			if err := s.Update(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			if w := observe(t, kind, s, Ask{}).Workload; w.Unkept != partition.String() {
+				t.Errorf("missed is %q, want %q", w.Unkept, partition)
 			}
 		})
 	}
@@ -226,4 +281,62 @@ func TestToHoldAndToLetGoLeavesWhatWasThere(t *testing.T) {
 			r.Errorf("%s (-before +after):\n%s", kind, diff)
 		}
 	})
+}
+
+// What tells the watch of a held workload is put back by the next write, whatever that is for; nothing else is touched.
+func TestWhatMarksAHeldWorkloadIsPutBack(t *testing.T) {
+	without := map[string]func(*unstructured.Unstructured){
+		"the label":     func(o *unstructured.Unstructured) { o.SetLabels(nil) },
+		"another label": func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{rolloutv1alpha1.LabelHeld: "maybe"}) },
+		"the owner":     func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) },
+		"both": func(o *unstructured.Unstructured) {
+			o.SetLabels(nil)
+			o.SetOwnerReferences(nil)
+		},
+	}
+	for sentence, take := range without {
+		for what, a := range map[string]engine.Action{
+			"by itself": engine.Mark{Because: because}, "with a batch": engine.Advance{Because: because, To: 2}, "with a size": engine.Resize{Because: because, To: 7},
+		} {
+			t.Run(sentence+", "+what, func(t *testing.T) {
+				s := held(t, "CloneSet", nil)
+				before := stored(t, "CloneSet", s)
+				if observe(t, "CloneSet", s, Ask{}).Workload.Unmarked {
+					t.Fatal("it is not marked at first")
+				}
+				o := before.DeepCopy()
+				take(o)
+				if err := s.Update(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				seen := observe(t, "CloneSet", s, Ask{})
+				if !seen.Workload.Held || !seen.Workload.Unmarked {
+					t.Fatalf("held %t, unmarked %t", seen.Workload.Held, seen.Workload.Unmarked)
+				}
+				if steps := act(t, s, seen, a); len(steps) != 1 {
+					t.Fatalf("it takes %d steps", len(steps))
+				}
+				after := stored(t, "CloneSet", s)
+				if diff := cmp.Diff([]any{before.GetLabels(), before.GetOwnerReferences()}, []any{after.GetLabels(), after.GetOwnerReferences()}); diff != "" {
+					t.Errorf("(-before +after):\n%s", diff)
+				}
+				if observe(t, "CloneSet", s, Ask{}).Workload.Unmarked {
+					t.Error("it is still not marked")
+				}
+			})
+		}
+	}
+}
+
+func TestAMarkThatStandsIsNotWritten(t *testing.T) {
+	other := map[string]any{"apiVersion": "a/v1", "kind": "Application", "name": "all", "uid": "tracker"}
+	s := held(t, "CloneSet", nil)
+	o := stored(t, "CloneSet", s)
+	put(o, fields{"metadata.ownerReferences": append(in("metadata", "ownerReferences").get(o).([]any), other)}) // behind ours
+	if err := s.Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if steps, err := Steps(observe(t, "CloneSet", s, Ask{}), holder, engine.Mark{Because: because}); err != nil || len(steps) > 0 {
+		t.Errorf("got %v, %v", steps, err)
+	}
 }

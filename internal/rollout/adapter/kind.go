@@ -92,6 +92,9 @@ type Seen struct {
 	positions []*corev1.Pod
 }
 
+// Paused tells whether the workload is paused, where its kind can be.
+func (s *Seen) Paused() bool { return s.Kind.places().paused.truth(s.Object) }
+
 // usual are the places that most kinds have in common.
 func usual() places {
 	return places{

@@ -59,9 +59,11 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			want: full(func(w *engine.Workload) { w.Ready, w.Available = 0, 0 })},
 		"a Deployment in an update of its own": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2)},
 			want: full(func(w *engine.Workload) { w.Busy = "updating by itself: 2 of 5 pods are on its template" })},
-		"a Deployment that is paused in one can be scaled": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "spec.paused": true}, want: full(nothing)},
+		"a Deployment that is paused in one can be scaled": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "spec.paused": true}, want: full(func(w *engine.Workload) { w.Paused = true })},
 		"but to take turns with another one it has to end it": {kind: "Deployment", ask: Ask{Pair: true}, change: fields{"status.updatedReplicas": int64(2), "spec.paused": true},
-			want: full(func(w *engine.Workload) { w.Busy = "paused in an update of its own: 2 of 5 pods are on its template" })},
+			want: full(func(w *engine.Workload) {
+				w.Paused, w.Busy = true, "paused in an update of its own: 2 of 5 pods are on its template"
+			})},
 		"a Deployment whose controller is behind": {kind: "Deployment", change: fields{"status.observedGeneration": int64(2)},
 			want: full(func(w *engine.Workload) { w.Seen, w.Busy = false, unseen })},
 		"a Deployment that cannot make pods": {kind: "Deployment", change: fields{"status.conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}}},
@@ -71,7 +73,9 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"a CloneSet that keeps 40 percent": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "40%", "status.updatedReplicas": int64(3), "status.updatedAvailableReplicas": int64(2), "status.availableReplicas": int64(4)}, want: heldBack(func(w *engine.Workload) { w.Available, w.Asked, w.Updated, w.UpdatedAvailable = 4, 3, 3, 2 })},
 		"a percentage is rounded up":       {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "41%"}, want: heldBack(func(w *engine.Workload) { w.Asked, w.Busy = 2, "updating by itself: 0 pods are on its newest template" })},
 		"a CloneSet that is paused": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": int64(0), "spec.updateStrategy.paused": true},
-			want: heldBack(func(w *engine.Workload) { w.Asked, w.Waits = 5, "it is paused by spec.updateStrategy.paused" })},
+			want: heldBack(func(w *engine.Workload) {
+				w.Paused, w.Asked, w.Waits = true, 5, "it is paused by spec.updateStrategy.paused"
+			})},
 		"a CloneSet whose partition is above its size": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": int64(9)}, want: heldBack(nothing)},
 		"a CloneSet that is done": {kind: "CloneSet", change: fields{"status.currentRevision": "web-new", "status.updatedReplicas": int64(5), "status.updatedAvailableReplicas": int64(5), "spec.updateStrategy.partition": nil},
 			want: full(func(w *engine.Workload) { w.Versions, w.Asked, w.Updated, w.UpdatedAvailable = true, 5, 5, 5 })},
@@ -98,7 +102,9 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"a CafeDeployment in groups of its own": {kind: "CafeDeployment", change: fields{"spec.strategy.partition": nil, "status.currentGroup": int64(1), "status.groups": []any{map[string]any{}, map[string]any{}}},
 			want: heldBack(func(w *engine.Workload) { w.Asked, w.Busy = 5, "updating by itself: it is at group 1 of 2" })},
 		"a CafeDeployment that is paused in them can be held": {kind: "CafeDeployment", change: fields{"spec.strategy.partition": nil, "spec.strategy.pause": true, "status.currentGroup": int64(1)},
-			want: heldBack(func(w *engine.Workload) { w.Asked, w.Waits = 5, "it is paused by spec.strategy.pause" })},
+			want: heldBack(func(w *engine.Workload) {
+				w.Paused, w.Frozen, w.Asked, w.Waits = true, true, 5, "it is paused by spec.strategy.pause"
+			})},
 
 		"a StatefulSet that is held back": {kind: "StatefulSet", pods: five, want: heldBack(nothing)},
 		"old pods of a StatefulSet that are ready never count as updated": {kind: "StatefulSet", pods: podsOn("old", "old", "old", "old", "new"),
@@ -144,7 +150,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"in any order the partition is a number of pods": {kind: "Advanced", change: fields{"spec.updateStrategy.rollingUpdate": map[string]any{"partition": int64(3), "unorderedUpdate": map[string]any{}}},
 			pods: podsOn("new", "old", "new", "old", "old"), want: heldBack(func(w *engine.Workload) { w.Asked, w.Updated, w.UpdatedAvailable = 2, 2, 2 })},
 		"one that is paused": {kind: "Advanced", change: fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true}}, pods: five,
-			want: heldBack(func(w *engine.Workload) { w.Asked = 5 })},
+			want: heldBack(func(w *engine.Workload) { w.Paused, w.Asked = true, 5 })},
 
 		"a DaemonSet with OnDelete": {kind: "DaemonSet", pods: five, want: heldBack(nothing)},
 		"all but its old pods may be updated": {kind: "DaemonSet", pods: append(podsOn("old", "old", "old", "new"), podOf(4, "old", leaving)),

@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/pod"
@@ -24,13 +23,9 @@ func (a *Adapters) children(ctx context.Context, s *Seen) error {
 	if !reads.pods && !reads.revisions {
 		return nil
 	}
-	selector := &metav1.LabelSelector{}
-	if err := remarshal(in("spec", "selector").get(s.Object), selector); err != nil {
-		return nil //nolint:nilerr // no pod is found by a selector that nobody can read
-	}
-	matches, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil || matches.Empty() {
-		return nil //nolint:nilerr // as above
+	matches, ok := s.selector()
+	if !ok {
+		return nil // no pod is found by a selector that nobody can read
 	}
 	within := []client.ListOption{client.InNamespace(s.Object.GetNamespace()), client.MatchingLabelsSelector{Selector: matches}}
 	if reads.pods {

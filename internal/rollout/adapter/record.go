@@ -25,6 +25,8 @@ type Record struct {
 	// Revision is the name of the ControllerRevision that was current, and Template identifies its pod template.
 	Revision string `json:"revision,omitempty"`
 	Template string `json:"template,omitempty"`
+	// Back: the rollout has brought that template back.
+	Back bool `json:"back,omitempty"`
 	// Controller is the UID of who was its controller, and becomes it again.
 	Controller types.UID `json:"controller,omitempty"`
 	// Paused, Partition and Strategy stood in it before; absent for what did not, and for what the kind has not.

@@ -21,9 +21,15 @@ func Steps(s Seen, by Holder, a engine.Action) ([]step.Step, error) {
 	}
 	after, why := s.Object.DeepCopy(), step.Because(a.Why())
 	var more []step.Step
+	if s.Workload.Unmarked {
+		by.claim(after)
+	}
 	switch a := a.(type) {
 	case engine.Hold:
 		s.hold(after, by, a)
+	case engine.Unpause:
+		s.unpause(after)
+	case engine.Mark:
 	case engine.Advance:
 		if !s.Workload.Versions {
 			return nil, fmt.Errorf("a %s does not hold two versions of its template", s.Kind.ID().Kind)
@@ -69,18 +75,8 @@ func (s *Seen) hold(o *unstructured.Unstructured, by Holder, a engine.Hold) {
 		}
 	}
 	record.write(o)
-	switch a.Mode {
-	case rolloutv1alpha1.InPlaceMode:
+	if a.Mode == rolloutv1alpha1.InPlaceMode {
 		s.Kind.keep(s, o, a.Asked, s.newest)
-		s.unpause(o)
-	case rolloutv1alpha1.TwoObjectsMode:
-		if a.On == engine.Target {
-			s.unpause(o)
-		}
-	case rolloutv1alpha1.ScaleMode:
-		if where.stopsAll {
-			s.unpause(o)
-		}
 	}
 }
 
@@ -108,6 +104,9 @@ func (s *Seen) resize(o *unstructured.Unstructured, n int) {
 func (s *Seen) bringBack(o *unstructured.Unstructured, asked int) {
 	s.Kind.places().template.set(o, s.former)
 	s.Kind.keep(s, o, min(asked, max(s.Workload.Replicas-s.Workload.Asked, 0)), s.record.Revision)
+	record := *s.record
+	record.Back = true
+	record.write(o)
 }
 
 // release lets go of the object.

@@ -173,7 +173,7 @@ func TestTheTemplateFromBeforeComesBackAndMovesNoPod(t *testing.T) {
 				t.Errorf("the template (-want +got):\n%s", diff)
 			}
 			back := observe(t, kind, s, Ask{Before: true}).Workload
-			if back.Template != back.Before.Template || back.Asked != 3 {
+			if back.Template != back.Before.Template || back.Asked != 3 || seen.Workload.Before.Back || !back.Before.Back {
 				t.Errorf("then it is %+v", back)
 			}
 			reports(t, kind, s, fields{"status.observedGeneration": o.GetGeneration(), "status.updateRevision": "web-old", "status.updatedReplicas": int64(3)})

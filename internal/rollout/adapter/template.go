@@ -135,7 +135,7 @@ func (a *Adapters) before(ctx context.Context, s *Seen) error {
 		}
 		return nil
 	}
-	before.Replicas, before.Template = s.record.Replicas, s.record.Template
+	before.Replicas, before.Template, before.Back = s.record.Replicas, s.record.Template, s.record.Back
 	switch {
 	case s.record.Template == "":
 		before.Why = "its template from before is not known"

@@ -46,6 +46,8 @@ func (b Because) Why() string { return string(b) }
 func (Enter) sealed()     {}
 func (Leave) sealed()     {}
 func (Hold) sealed()      {}
+func (Mark) sealed()      {}
+func (Unpause) sealed()   {}
 func (Advance) sealed()   {}
 func (Resize) sealed()    {}
 func (BringBack) sealed() {}
@@ -60,12 +62,26 @@ type Enter struct{ Because }
 type Leave struct{ Because }
 
 // Hold claims a workload, remembers what stands in it, and sees to it that no pod moves: no more than Asked pods may be on
-// the newest template. Then it is unpaused.
+// the newest template. A pause stays.
 type Hold struct {
 	Because
 	On    Side
 	Mode  rolloutv1alpha1.RolloutMode
 	Asked int
+}
+
+// Unpause ends the pause of a workload that is held. It is never one write with what holds back the pods instead: a server may drop
+// that.
+type Unpause struct {
+	Because
+	On Side
+}
+
+// Mark puts back on a workload that is held what others are told of its changes by. Whatever else changes such a workload does
+// that as well.
+type Mark struct {
+	Because
+	On Side
 }
 
 // Advance lets exactly To pods be on the newest template, of a workload that holds two versions.
@@ -137,6 +153,10 @@ func SideOf(a Action) Side {
 	switch a := a.(type) {
 	case Hold:
 		return a.On
+	case Unpause:
+		return a.On
+	case Mark:
+		return a.On
 	case Resize:
 		return a.On
 	case Release:
@@ -144,4 +164,14 @@ func SideOf(a Action) Side {
 	case Enter, Leave, Advance, BringBack, Invoke, Measure:
 	}
 	return Target
+}
+
+// changes tells whether an action changes the workload of a side.
+func changes(a Action, s Side) bool {
+	switch a.(type) {
+	case Hold, Unpause, Mark, Advance, Resize, BringBack, Release:
+		return SideOf(a) == s
+	case Enter, Leave, Invoke, Measure:
+	}
+	return false
 }

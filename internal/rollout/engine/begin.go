@@ -100,7 +100,7 @@ func (m *machine) kindOfRollout() (*rolloutv1alpha1.RunningRollout, *verdict) {
 		return nil, stop(impossible("SourceNotNeeded", fmt.Sprintf(
 			"spec.sourceRef: must be empty, as a %s holds both versions of its template itself", m.Rollout.Target.Kind)))
 	case m.Source != nil:
-		total := target.Replicas + m.Source.Replicas
+		total := m.sizeOfPair()
 		if size != nil && asked < m.Source.Replicas {
 			return nil, stop(impossible("TooSmall", fmt.Sprintf("%s: must be at least %d, the size of the source, and is %d", field, m.Source.Replicas, asked)))
 		}
@@ -126,6 +126,22 @@ func (m *machine) kindOfRollout() (*rolloutv1alpha1.RunningRollout, *verdict) {
 	}
 	return nil, stop(impossible("NothingAsked", fmt.Sprintf(
 		"spec.sourceRef: is needed to roll out a %s, and spec.rolloutPlan.targetSize to scale one; there is neither", m.Rollout.Target.Kind)))
+}
+
+// sizeOfPair is how many pods two objects have in the end when nobody has said it: as many as the source. Pods of the target are never
+// taken for that. And where a rollout of the same two has ended in the middle, the pods that it was about are on both sides.
+func (m *machine) sizeOfPair() int {
+	target, source := m.Target.Replicas, m.Source.Replicas
+	total := max(source, target)
+	u := m.status.Unfinished
+	if u == nil || m.Rollout.Source == nil {
+		return total
+	}
+	if pair := [2]rolloutv1alpha1.WorkloadReference{m.Rollout.Target, *m.Rollout.Source}; pair == [2]rolloutv1alpha1.WorkloadReference{u.TargetRef, u.SourceRef} ||
+		pair == [2]rolloutv1alpha1.WorkloadReference{u.SourceRef, u.TargetRef} {
+		return max(total, min(int(u.Size), source+target))
+	}
+	return total
 }
 
 func stop(v verdict) *verdict { return &v }
@@ -166,8 +182,29 @@ func (m *machine) initialize() verdict {
 		}
 		actions = append(actions, Hold{Because("its rollout begins"), side, m.status.Running.Mode, w.Updated})
 	}
+	m.asClaimed()
 	if len(actions) > 0 {
 		return verdict{why: "claims the workloads", actions: actions}
+	}
+	return m.unpause()
+}
+
+// unpause ends the pauses that are in the way of the rollout, once what holds back the pods instead is seen to stand: a server whose
+// definition of the kind is older than that field drops it.
+func (m *machine) unpause() verdict {
+	mode := m.status.Running.Mode
+	if path := m.Target.Unkept; path != "" && mode == rolloutv1alpha1.InPlaceMode {
+		kind := m.ref(Target).Kind
+		m.status.Ending = rolloutv1alpha1.LeaveEnding
+		return m.broken("NotKept", fmt.Sprintf("the API server does not keep %s of %s %s, which is to hold back its pods, so nothing was unpaused: the "+
+			"CustomResourceDefinition of %s is older than that field; apply a newer one, then use slipway rollout retry", path[1:], kind, m.ref(Target).Name, kind))
+	}
+	paused := m.Target.Paused
+	if mode == rolloutv1alpha1.ScaleMode {
+		paused = m.Target.Frozen
+	}
+	if paused {
+		return verdict{why: "ends the pause of the workload", actions: []Action{Unpause{Because("its pods are held back by its rollout now"), Target}}}
 	}
 	return verdict{event: Claimed, why: "the workloads are held"}
 }

@@ -24,6 +24,8 @@ type course interface {
 	grow(n int, again time.Duration) verdict
 	// reach waits until n pods are changed and available. Its event is Met then.
 	reach(n int) verdict
+	// returned is how many pods serve as before, in a revert.
+	returned() int
 	// back brings a change of more than n pods back to n. Its event is Released when it is there.
 	back(n int) verdict
 }
@@ -106,6 +108,13 @@ func (c inPlace) reach(n int) verdict {
 		return waitForPods(waitsFor(fmt.Sprintf("%d of %d updated pods are available, and %s needs %d", w.UpdatedAvailable, w.Updated, c.batchName(), n-c.tolerated()), w))
 	}
 	return verdict{event: Met}
+}
+
+func (c inPlace) returned() int {
+	if c.Target.Template != c.Target.Before.Template {
+		return 0
+	}
+	return c.Target.UpdatedAvailable
 }
 
 // back has the template that was there before, so what counts as updated are the pods that are back on it.
@@ -206,6 +215,13 @@ func (c scale) reach(n int) verdict {
 		return waitForPods(waitsFor(fmt.Sprintf("%d of %d pods are ready", w.Ready, size), w))
 	}
 	return verdict{event: Met}
+}
+
+func (c scale) returned() int {
+	if c.grows() {
+		return c.total() - c.done(c.Target.Pods)
+	}
+	return c.total() - c.done(c.Target.Ready)
 }
 
 func (c scale) back(n int) verdict {

@@ -18,16 +18,27 @@ func (m *machine) superseded() string {
 		return why
 	}
 	r, w := m.status.Running, &m.Target
-	if r == nil || r.Mode == rolloutv1alpha1.ScaleMode || !w.Found || w.Template == m.status.NewPodTemplateIdentifier {
+	if r == nil || r.Mode == rolloutv1alpha1.ScaleMode || !w.Found {
 		return ""
 	}
-	if state := m.state(); (state == Finalising || state == Failing) && !w.Held {
+	state := m.state()
+	if (state == Finalising || state == Failing) && !w.Held {
 		return "" // it has been let go: what happens to it now is no longer ours
 	}
-	if m.state() == Failing && w.Template == w.Before.Template {
-		return "" // brought back
+	if state == Failing && !m.isNewer() || state != Failing && w.Template == m.status.NewPodTemplateIdentifier {
+		return ""
 	}
 	return fmt.Sprintf("the template of %s %s has changed", r.TargetRef.Kind, r.TargetRef.Name)
+}
+
+// isNewer tells whether a revert finds a template that is neither the one that it is to take back nor the one from before: somebody has
+// set it since. The former is newer as well, once it was taken back.
+func (m *machine) isNewer() bool {
+	w := &m.Target
+	if w.Template == m.status.NewPodTemplateIdentifier {
+		return w.Before.Back && w.Template != w.Before.Template
+	}
+	return w.Template != w.Before.Template
 }
 
 // asksAnew says what the spec asks for that the running rollout, or the one that has ended, was not asked for.
@@ -116,10 +127,11 @@ func (m *machine) goAway() verdict {
 // unwind reverts if asked for, lets go of the workloads and calls the last webhooks.
 func (m *machine) unwind(phase string) (verdict, bool) {
 	opens := false
+	m.stay()
 	if m.status.Ending == rolloutv1alpha1.RevertEnding {
 		v, waits := m.revert()
 		if waits {
-			return v, true
+			return m.orStalls(v), true
 		}
 		opens = v.event == Released
 	}
@@ -127,6 +139,26 @@ func (m *machine) unwind(phase string) (verdict, bool) {
 		return v, true
 	}
 	return m.lastHooks(phase)
+}
+
+// stay ends a revert that a person has ended, or that would overwrite a template that is newer. The pods are left as they are.
+func (m *machine) stay() {
+	if !m.reverts() {
+		return
+	}
+	n := News{Reason: "Aborted", Note: "a person has ended the revert", Bad: true}
+	if m.Rollout.Annotations[rolloutv1alpha1.AnnotationAbort] != m.status.Take() {
+		inPlace := m.status.Running.Mode == rolloutv1alpha1.InPlaceMode && m.Target.Found && m.Target.Held && m.Target.Before.Known
+		if !inPlace || !m.isNewer() {
+			return
+		}
+		n = News{Reason: "CannotRevert", Note: fmt.Sprintf("the template of %s %s is newer than what would be brought back", m.ref(Target).Kind, m.ref(Target).Name), Bad: true}
+	}
+	m.status.Ending = rolloutv1alpha1.LeaveEnding
+	if m.status.Failure != nil {
+		m.status.Failure.Message += "; " + n.Note
+	}
+	m.news = append(m.news, n)
 }
 
 // revert undoes the batches in reverse. What cannot be reverted is left as it is, and said.
@@ -150,7 +182,7 @@ func (m *machine) revert() (verdict, bool) {
 			return verdict{event: Released}, false
 		}
 		m.status.CurrentBatch--
-		m.status.LastProgressTime = at(m.now)
+		m.status.LastProgressTime, m.moved = at(m.now), true
 	}
 }
 

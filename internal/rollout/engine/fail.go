@@ -60,23 +60,19 @@ func (m *machine) failed() (verdict, bool) {
 	m.status.Attempt++
 	m.status.Metrics = nil
 	m.status.Hooks = slices.DeleteFunc(m.status.Hooks, func(h rolloutv1alpha1.HookStatus) bool { return !h.Passed })
-	m.status.LastProgressTime = at(m.now)
+	m.status.LastProgressTime, m.status.StillSeconds = at(m.now), 0
 	m.news = append(m.news, News{Reason: "RolloutRetried", Note: fmt.Sprintf("taken up again, for the time %d", m.status.Attempt)})
 	return verdict{}, false
 }
 
 // orLate has the failure policy decide when a batch has gone without progress for too long. Only waiting for pods counts.
 func (m *machine) orLate(v verdict) verdict {
-	deadline := time.Duration(ptr.Deref(m.Rollout.Plan.ProgressDeadlineSeconds, defaultDeadline)) * time.Second
+	deadline := m.deadline()
 	if v.waiting != rolloutv1alpha1.WaitingForPods || deadline == 0 {
 		return v
 	}
 	m.count()
-	since := m.now
-	if m.status.WaitingFor == rolloutv1alpha1.WaitingForPods && m.status.LastProgressTime != nil && !m.progressed() {
-		since = m.status.LastProgressTime.Time
-	}
-	left := since.Add(deadline).Sub(m.now)
+	left := deadline - m.still()
 	if left <= 0 {
 		return m.fail("DeadlineMissed", fmt.Sprintf("%s has made no progress for %s: %s", m.batchName(), deadline, v.why))
 	}
@@ -84,8 +80,59 @@ func (m *machine) orLate(v verdict) verdict {
 	return v
 }
 
-// progressed tells whether more pods are changed, or available, than at the look before.
+// orStalls has a revert that has gone without progress for too long say so. It goes on trying: there is nothing else to fall back to, and
+// to leave the pods as they are is for a person to choose.
+func (m *machine) orStalls(v verdict) verdict {
+	deadline := m.deadline()
+	if v.waiting != rolloutv1alpha1.WaitingForPods || deadline == 0 {
+		return v
+	}
+	m.count()
+	if left := deadline - m.still(); left > 0 {
+		v.again = soonest(v.again, left)
+		return v
+	}
+	v.reason, v.stalls = "RevertStalled", true
+	v.why = fmt.Sprintf("the revert has made no progress for %s: %s; mend the workload, or use slipway rollout abort to leave the pods as they are", deadline, v.why)
+	return v
+}
+
+// deadline is how long a batch may go without progress; 0 is for ever.
+func (m *machine) deadline() time.Duration {
+	return time.Duration(ptr.Deref(m.Rollout.Plan.ProgressDeadlineSeconds, defaultDeadline)) * time.Second
+}
+
+// still is for how long pods have been waited for without progress. What else was waited for in between is left out, and so it gives
+// none of that time back either.
+func (m *machine) still() time.Duration {
+	if m.progressed() {
+		return 0
+	}
+	before := time.Duration(m.status.StillSeconds) * time.Second
+	if m.status.WaitingFor != rolloutv1alpha1.WaitingForPods || m.status.LastProgressTime == nil {
+		return before
+	}
+	return before + max(m.now.Sub(m.status.LastProgressTime.Time), 0)
+}
+
+// progressed tells whether more pods are changed, or available, than at the look before; in a revert, whether more are back.
 func (m *machine) progressed() bool {
-	before := &m.Rollout.Status
-	return m.moved || m.status.UpgradedReplicas > before.UpgradedReplicas || m.status.UpgradedReadyReplicas > before.UpgradedReadyReplicas
+	now, before := &m.status, &m.Rollout.Status
+	switch {
+	case m.moved:
+		return true
+	case !m.reverts():
+		return now.UpgradedReplicas > before.UpgradedReplicas || now.UpgradedReadyReplicas > before.UpgradedReadyReplicas
+	case now.RevertedReplicas > before.RevertedReplicas:
+		return true
+	case now.Running != nil && now.Running.Mode == rolloutv1alpha1.InPlaceMode: // what counts as updated is back
+		return now.UpgradedReplicas > before.UpgradedReplicas
+	}
+	return now.UpgradedReplicas < before.UpgradedReplicas
+}
+
+// reverts tells whether what was before is being brought back.
+func (m *machine) reverts() bool {
+	state := m.state()
+	return (state == Failing || state == Deleting) && m.status.Ending == rolloutv1alpha1.RevertEnding && m.status.Running != nil
 }

@@ -20,6 +20,8 @@ type cluster struct {
 	now   time.Time
 	// broken pods of the newest template never become available.
 	broken bool
+	// prunes: the server drops the partition of what is written.
+	prunes bool
 	// hooks answer the n-th delivery of a call; nil passes at once.
 	hooks func(key string, attempt int) Call
 	// metric is the number that each sample gives.
@@ -60,8 +62,13 @@ func scaling(from, to int) World {
 // observed is the world as it is looked at: what runs, and not what is asked for, unless that is the same.
 func (c *cluster) observed() World {
 	w := c.world
-	if r := w.Rollout.Status.Running; r != nil && r.TargetRef != w.Rollout.Target && !w.Rollout.Status.RollingState.IsFinal() {
-		return w // the model has the one workload only
+	if !w.Target.Held { // nothing stands in it that is of before, and so it is as it was
+		w.Target.Before.Replicas = w.Target.Replicas
+	}
+	if w.Source != nil && !w.Source.Held {
+		source := *w.Source
+		source.Before.Replicas = source.Replicas
+		w.Source = &source
 	}
 	return w
 }
@@ -101,6 +108,10 @@ func describe(a Action) string {
 		return joined("take the finalizer off:", a.Why())
 	case Hold:
 		return joined("hold the", a.On, "with", a.Asked, "asked:", a.Why())
+	case Mark:
+		return joined("mark the", a.On, ":", a.Why())
+	case Unpause:
+		return joined("unpause the", a.On, ":", a.Why())
 	case Advance:
 		return joined("advance to", a.To, "pods:", a.Why())
 	case Resize:
@@ -134,7 +145,14 @@ func (c *cluster) act(a Action) {
 	case Hold:
 		w := c.side(a.On)
 		w.Held, w.Asked, w.Seen = true, a.Asked, false
+		if c.prunes {
+			w.Asked, w.Unkept = w.Replicas, ".spec.strategy.partition"
+		}
 		w.Before = Before{Replicas: w.Replicas, Template: "old", Known: true}
+	case Mark:
+		c.side(a.On).Unmarked = false
+	case Unpause:
+		c.side(a.On).Paused, c.side(a.On).Frozen, c.side(a.On).Seen = false, false, false
 	case Advance:
 		c.world.Target.Asked, c.world.Target.Seen = a.To, false
 	case Resize:
@@ -142,7 +160,7 @@ func (c *cluster) act(a Action) {
 		w.Replicas, w.Seen = a.To, false
 	case BringBack:
 		w := &c.world.Target
-		w.Template = w.Before.Template
+		w.Template, w.Before.Back = w.Before.Template, true
 		w.Updated, w.Asked, w.Seen = w.Pods-w.Updated, a.Asked, false
 		w.UpdatedAvailable, c.broken = w.Updated, false
 	case Release:
@@ -187,7 +205,7 @@ func (c *cluster) tick() {
 		case w.Pods != w.Replicas:
 			w.Pods = w.Replicas
 			w.Updated = max(min(w.Updated, w.Pods), 0)
-		case w.Versions && w.Updated < min(w.Asked, w.Pods):
+		case w.Versions && !w.Paused && w.Updated < min(w.Asked, w.Pods):
 			w.Updated = min(w.Asked, w.Pods)
 		}
 		bad := c.broken && (s == Target)

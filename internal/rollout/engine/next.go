@@ -35,8 +35,9 @@ type verdict struct {
 	waiting rolloutv1alpha1.WaitingFor
 	actions []Action
 	again   time.Duration
-	// reason is one word for a failure.
+	// reason is one word for a failure. One that stalls ends nothing: it waits, and only a person can help.
 	reason string
+	stalls bool
 }
 
 // Next decides how a rollout goes on.
@@ -193,7 +194,7 @@ func (m *machine) enter(from, to State, v verdict) {
 	m.status.Message = v.why
 	switch to {
 	case Locating:
-		m.reset()
+		m.reset(from)
 	case BatchInitializing:
 		if from == BatchReady {
 			m.status.CurrentBatch++
@@ -226,11 +227,19 @@ func ending(reverts bool) rolloutv1alpha1.RolloutEnding {
 }
 
 // reset begins a new run.
-func (m *machine) reset() {
+func (m *machine) reset(from State) {
+	unfinished := m.status.Unfinished
+	switch r := m.status.Running; {
+	case from == Succeeded:
+		unfinished = nil
+	case r != nil && r.Mode == rolloutv1alpha1.TwoObjectsMode && r.SourceRef != nil:
+		unfinished = &rolloutv1alpha1.UnfinishedRollout{TargetRef: r.TargetRef, SourceRef: *r.SourceRef, Size: m.status.RolloutTargetSize}
+	}
 	m.status = rolloutv1alpha1.RolloutStatus{
 		Conditions: m.status.Conditions, ObservedGeneration: m.status.ObservedGeneration,
 		RollingState: m.status.RollingState, RolloutTargetSize: -1, Run: m.status.Run + 1, Message: m.status.Message,
 		LastAppliedPodTemplateIdentifier: m.status.LastAppliedPodTemplateIdentifier, LastProgressTime: m.status.LastProgressTime,
+		Unfinished: unfinished,
 	}
 	m.forgetStates()
 }

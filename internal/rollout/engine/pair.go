@@ -29,13 +29,15 @@ func (c pair) count() {
 	c.status.UpgradedReplicas, c.status.UpgradedReadyReplicas = int32(c.Target.Pods), int32(c.Target.Available)
 }
 
-// goal never takes pods of the newer object back, but for the end.
-func (c pair) goal() int {
-	goal := c.goalOf(int(c.status.CurrentBatch), c.total())
+func (c pair) goal() int { return c.goalOf(int(c.status.CurrentBatch), c.total()) }
+
+// holds is how many pods the newer object has when n are its own: no fewer than it has already, but in the end. Pods that it has beyond
+// those take none of the older one.
+func (c pair) holds(n int) int {
 	if c.isLast() {
-		return goal
+		return n
 	}
-	return max(goal, min(c.Target.Replicas, c.total()))
+	return max(n, min(c.Target.Replicas, c.total()))
 }
 
 func (c pair) begin(goal int) (int, time.Duration) {
@@ -47,10 +49,10 @@ func (c pair) begin(goal int) (int, time.Duration) {
 }
 
 func (c pair) grow(n int, again time.Duration) verdict {
-	v := c.give(Target, n)
+	v := c.give(Target, c.holds(n))
 	if !c.growsFirst() {
 		if v = c.take(Source, c.total()-n); v.event != "" {
-			v = c.give(Target, n)
+			v = c.give(Target, c.holds(n))
 		}
 	}
 	if v.event == "" {
@@ -74,10 +76,13 @@ func (c pair) reach(n int) verdict {
 	return c.take(Source, c.total()-n)
 }
 
+func (c pair) returned() int { return c.Source.Available }
+
 // back undoes a batch: what was taken from the source is given back to it, in the order of the strategy.
 func (c pair) back(n int) verdict {
 	keeps := max(n, c.Target.Before.Replicas) // what the target had before any of this stays
-	gets := max(c.total()-keeps, 0)
+	had := int(c.status.RolloutOriginalSize) + c.Target.Others + c.Source.Others
+	gets := max(min(c.total()-n, had), 0)
 	if !c.growsFirst() {
 		if v := c.take(Target, keeps); v.event == "" {
 			return v

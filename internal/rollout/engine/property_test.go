@@ -132,7 +132,7 @@ func (c *cluster) judge(t *rapid.T, p Plan) {
 			if w := c.side(a.On); w.Held {
 				c.fatal(t, "the %s is held already", a.On)
 			}
-		case Enter, Leave, BringBack, Release, Invoke, Measure:
+		case Enter, Leave, Mark, Unpause, BringBack, Release, Invoke, Measure:
 		}
 	}
 	c.judgePair(t, p)

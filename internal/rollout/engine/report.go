@@ -39,7 +39,11 @@ func (m *machine) plan(v verdict) Plan {
 		m.count()
 	}
 	if m.status.WaitingFor != v.waiting || m.progressed() {
+		m.status.StillSeconds = int64(m.still() / time.Second)
 		m.status.LastProgressTime = at(m.now)
+	}
+	if marks, blind := m.marks(v.actions); blind {
+		v.actions, v.again = append(v.actions, marks...), soonest(v.again, poll)
 	}
 	m.status.WaitingFor, m.status.Message = v.waiting, v.why
 	m.status.ObservedGeneration = m.Rollout.Generation
@@ -56,8 +60,13 @@ func (m *machine) plan(v verdict) Plan {
 
 // count writes how far the change is into the status.
 func (m *machine) count() {
-	if m.Target.Found && (m.Source == nil || m.Source.Found) {
-		m.course().count()
+	if !m.Target.Found || m.Source != nil && !m.Source.Found {
+		return
+	}
+	c := m.course()
+	c.count()
+	if m.reverts() {
+		m.status.RevertedReplicas = int32(c.returned())
 	}
 }
 
@@ -121,6 +130,8 @@ func (m *machine) summary(v verdict) {
 		stalled, reason = true, m.status.Failure.Reason
 	case v.waiting == rolloutv1alpha1.WaitingForPerson && m.status.Failure != nil:
 		stalled, reason = true, m.status.Failure.Reason
+	case v.stalls:
+		stalled, reason = true, v.reason
 	}
 	m.flag(rolloutv1alpha1.ConditionStalled, stalled, reason, v.why, "NotStalled", "nothing needs a person to go on")
 }

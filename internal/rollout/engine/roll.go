@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -101,6 +102,24 @@ func (m *machine) isLast() bool {
 // batchName names the current batch for people, who count from 1.
 func (m *machine) batchName() string {
 	return fmt.Sprintf("batch %d of %d", m.status.CurrentBatch+1, len(m.status.Running.RolloutBatches))
+}
+
+// marks put back what the watch of held workloads goes by, unless it is put back by what else is written to them. Without it we are
+// blind: nobody says when to look again.
+func (m *machine) marks(others []Action) (marks []Action, blind bool) {
+	if state := m.state(); state == None || state.Rolling.IsFinal() {
+		return nil, false
+	}
+	for _, side := range m.sides() {
+		if w := m.workload(side); !w.Found || !w.Held || !w.Unmarked {
+			continue
+		}
+		blind = true
+		if !slices.ContainsFunc(others, func(a Action) bool { return changes(a, side) }) {
+			marks = append(marks, Mark{Because("somebody has taken off what its changes are told by"), side})
+		}
+	}
+	return marks, blind
 }
 
 // lost is for workloads that went away, or that are held no longer, in the middle of a rollout.

@@ -26,6 +26,8 @@ type story struct {
 	broken bool
 	hooks  func(string, int) Call
 	metric float64
+	// prunes: see cluster.
+	prunes bool
 	// each is called before every look.
 	each func(*cluster)
 	want State
@@ -119,6 +121,11 @@ var stories = map[string]story{
 	}, metric: 0.5, want: Failed},
 	"hooks":           {world: newWorld(), spoil: withHooks(Call{}), hooks: slow, want: Succeeded},
 	"a hook rejects":  {world: newWorld(), spoil: withHooks(Call{}), hooks: func(string, int) Call { return Call{Answered: true, Message: "403"} }, want: Failed},
+	"held by a pause": {world: newWorld(), spoil: func(w *World) { w.Target.Paused = true }, want: Succeeded},
+	"an older definition": {world: newWorld(), spoil: func(w *World) {
+		w.Target.Paused = true
+		w.Rollout.Plan.FailurePolicy = rolloutv1alpha1.RevertOnFailure
+	}, prunes: true, want: Failed},
 	"batches too big": {world: newWorld(), spoil: func(w *World) { w.Rollout.Plan.RolloutBatches = batchesOf(12, nil) }, want: Failed},
 }
 
@@ -134,7 +141,7 @@ func TestTranscripts(t *testing.T) {
 				s.spoil(&s.world)
 			}
 			c := newCluster(s.world)
-			c.broken, c.hooks, c.metric = s.broken, s.hooks, s.metric
+			c.broken, c.hooks, c.metric, c.prunes = s.broken, s.hooks, s.metric, s.prunes
 			c.run(2*time.Hour, s.each)
 			if got := StateOf(&c.world.Rollout.Status); got != s.want {
 				t.Errorf("it ends in %s, want %s", got, s.want)

@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -54,6 +56,15 @@ type Revisions struct {
 	Target, Source, Component string
 }
 
+// RolloutOf is what every object with a plan and a status tells. Which workloads it is about is for its kind to add.
+func RolloutOf(object metav1.Object, plan rolloutv1alpha1.RolloutPlan, status rolloutv1alpha1.RolloutStatus) Rollout {
+	return Rollout{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
+		Deleting: object.GetDeletionTimestamp() != nil, Finalizer: slices.Contains(object.GetFinalizers(), rolloutv1alpha1.FinalizerRollout),
+		Plan: plan, RevertOnDelete: plan.RevertOnDelete, Annotations: object.GetAnnotations(), Status: status,
+	}
+}
+
 // Workload is what is seen of a workload. Numbers are of pods.
 type Workload struct {
 	Found bool
@@ -64,6 +75,13 @@ type Workload struct {
 	// Held: this rollout controls it. Owner names the object that controls it otherwise; empty for none.
 	Held  bool
 	Owner string
+	// Unmarked: it is held, and somebody has taken off what others are told of its changes by.
+	Unmarked bool
+	// Unkept is the path of the field that is to hold back its pods while it is held, when nothing stands there: the server has
+	// not kept it. Only for kinds with two versions.
+	Unkept string
+	// Paused: none of its pods goes on to its newest template. Frozen: nor is it scaled.
+	Paused, Frozen bool
 	// Going: it is being deleted.
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
@@ -98,6 +116,8 @@ type Before struct {
 	// Known: that template can be brought back. Why says why not.
 	Known bool
 	Why   string
+	// Back: this rollout has brought that template back. Another one that stands there is of somebody since.
+	Back bool
 }
 
 // Call is what is known of the call of a webhook.

@@ -22,7 +22,7 @@ const MaxQuery = 32 << 10
 type Fields struct {
 	// Namespace and Name of the rollout.
 	Namespace, Name string
-	// Target is the name of the workload, TargetRevision its new revision.
+	// Target is the name of the workload, TargetRevision what its new pods carry as a label.
 	Target, TargetRevision string
 	// Batch is the number of the current batch, from 0.
 	Batch int32

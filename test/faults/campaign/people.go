@@ -37,7 +37,11 @@ func (s *story) owned(ctx context.Context, t *tale) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	for i := range list.Items {
 		ref := metav1.GetControllerOf(&list.Items[i])
-		if ref != nil && ref.Kind == t.kind && list.Items[i].DeletionTimestamp == nil {
+		kind := t.kind
+		if kind == Deployment {
+			kind = "ReplicaSet"
+		}
+		if ref != nil && ref.Kind == kind && list.Items[i].DeletionTimestamp == nil {
 			pods = append(pods, &list.Items[i])
 		}
 	}
@@ -79,7 +83,7 @@ var evict = toSome(func(ctx context.Context, s *story, pod *corev1.Pod, round in
 })
 
 var deletePods = toSome(func(ctx context.Context, s *story, pod *corev1.Pod, round int) error {
-	if round != 1 {
+	if round != 1 || metav1.GetControllerOf(pod).Kind == "ReplicaSet" { // nobody there knows what it is to be chosen
 		return s.api.Delete(ctx, pod)
 	}
 	chosen := pod.DeepCopy()

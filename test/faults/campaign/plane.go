@@ -20,6 +20,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
 	"slipway.dev/slipway/test/audit"
@@ -82,7 +83,7 @@ func open(ctx context.Context, repository string, ahead bool, out io.Writer) (p 
 	}
 	p.config.QPS, p.config.UserAgent, p.config.Timeout = -1, "slipway-faults", 10*time.Second
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), rolloutv1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}
 	if p.api, err = client.New(p.config, client.Options{Scheme: known}); err != nil {

@@ -22,10 +22,10 @@ func TestTheTableSaysWhatWasBroken(t *testing.T) {
 	}}
 	want := `### CloneSet
 
-| fault | create | in place | recreate | scale |
-|---|---|---|---|---|
-| none, to compare with | 3.1 s |  |  | **did not finish** in 180.0 s |
-| errors | 9.0 s, **surge broken** 2×, **unavailable broken** 1× |  |  |  |
+| fault | create | in place | recreate | scale | rollout |
+|---|---|---|---|---|---|
+| none, to compare with | 3.1 s |  |  | **did not finish** in 180.0 s |  |
+| errors | 9.0 s, **surge broken** 2×, **unavailable broken** 1× |  |  |  |  |
 
 1 of 3 cells are good: 3 broken invariants. One pod was changed at most 3 times in one operation, and written to at most 11 times. Seed 7.
 `
@@ -49,7 +49,7 @@ func TestUnknownNamesAreRefusedAndEmptyListsMeanAll(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	o = Options{Kinds: []string{CloneSet}}
-	if err := o.Validate(); err != nil || len(o.Faults) != len(faults()) || len(o.Operations) != 4 || len(o.Kinds) != 1 {
+	if err := o.Validate(); err != nil || len(o.Faults) != len(faults()) || len(o.Operations) != 5 || len(o.Kinds) != 1 {
 		t.Errorf("%d faults, %d operations, %d kinds, error %v", len(o.Faults), len(o.Operations), len(o.Kinds), err)
 	}
 }

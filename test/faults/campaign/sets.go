@@ -5,6 +5,7 @@ package campaign
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -12,6 +13,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -19,38 +21,49 @@ import (
 const (
 	CloneSet    = "CloneSet"
 	StatefulSet = "StatefulSet"
+	Deployment  = "Deployment"
 
 	Create   = "create"
 	InPlace  = "in place"
 	Recreate = "recreate"
 	Scale    = "scale"
+	Rollout  = "rollout"
 )
 
 // Kinds and Operations are all there are.
 var (
-	Kinds      = []string{CloneSet, StatefulSet}
-	Operations = []string{Create, InPlace, Recreate, Scale}
+	Kinds      = []string{CloneSet, StatefulSet, Deployment}
+	Operations = []string{Create, InPlace, Recreate, Scale, Rollout}
 )
+
+// does tells whether an operation is ours to do for a kind. Deployments are others', but for rollouts.
+func does(kind, operation string) bool { return kind != Deployment || operation == Rollout }
 
 // subject is a set that is worked on. Low and high are what it is scaled to, one after the other.
 type subject struct {
 	object    client.Object
 	low, high int32
+	// rollout is what releases it in batches, and older what it takes the place of, when there are two objects.
+	rollout *rolloutv1alpha1.RolloutTrait
+	older   client.Object
 }
 
 func image(version int) string { return fmt.Sprintf("registry.test/app:v%d", version) }
 
 // subjects are two sets of a kind that are released in different ways.
 func subjects(kind, namespace string) []*subject {
-	if kind == CloneSet {
+	switch kind {
+	case CloneSet:
 		return []*subject{
-			{placed(builders.CloneSet("web").Replicas(9).InPlace().MaxUnavailable("2").ScaleMaxUnavailable("3").Build(), namespace), 4, 11},
-			{placed(builders.CloneSet("shop").Replicas(5).InPlace().Partition("1").MaxUnavailable("1").MaxSurge("1").Grace(1).Claim("data").Build(), namespace), 2, 6},
+			{object: placed(builders.CloneSet("web").Replicas(9).InPlace().MaxUnavailable("2").ScaleMaxUnavailable("3").Build(), namespace), low: 4, high: 11},
+			{object: placed(builders.CloneSet("shop").Replicas(5).InPlace().Partition("1").MaxUnavailable("1").MaxSurge("1").Grace(1).Claim("data").Build(), namespace), low: 2, high: 6},
 		}
+	case Deployment:
+		return []*subject{{object: deploymentOf("api", namespace, 8, 1)}, {object: deploymentOf("cart", namespace, 5, 1)}}
 	}
 	return []*subject{
-		{placed(builders.StatefulSet("db").Replicas(4).InPlace().Claim("data", "1Gi").Build(), namespace), 2, 5},
-		{placed(builders.StatefulSet("queue").Parallel().Replicas(8).InPlace().MaxUnavailable("2").Partition(2).ScaleMaxUnavailable("2").Build(), namespace), 4, 9},
+		{object: placed(builders.StatefulSet("db").Replicas(4).InPlace().Claim("data", "1Gi").Build(), namespace), low: 2, high: 5},
+		{object: placed(builders.StatefulSet("queue").Parallel().Replicas(8).InPlace().MaxUnavailable("2").Partition(2).ScaleMaxUnavailable("2").Build(), namespace), low: 4, high: 9},
 	}
 }
 
@@ -117,6 +130,9 @@ func settled(object client.Object) string {
 			kept = int32(p.IntValue())
 		}
 		return lacks(st.ObservedGeneration >= set.Generation, ptr.Deref(set.Spec.Replicas, 1), kept, st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas)
+	case *appsv1.Deployment:
+		st := set.Status
+		return lacks(st.ObservedGeneration >= set.Generation, ptr.Deref(set.Spec.Replicas, 1), 0, st.Replicas, st.ReadyReplicas, st.AvailableReplicas, st.UpdatedReplicas)
 	case *kruisev1beta1.StatefulSet:
 		st := set.Status
 		kept := ptr.Deref(set.Spec.UpdateStrategy.RollingUpdate.Partition, 0)
@@ -127,7 +143,7 @@ func settled(object client.Object) string {
 
 // bystanders are pods that look like the sets' own and belong to somebody else.
 func bystanders(kind string, owner *corev1.ConfigMap) []*corev1.Pod {
-	names := map[string]string{CloneSet: "web", StatefulSet: "db"}
+	names := map[string]string{CloneSet: "web", StatefulSet: "db", Deployment: "api"}
 	var pods []*corev1.Pod
 	for _, suffix := range []string{"aaaaa", "3", "4", "7"} {
 		if kind == StatefulSet && suffix != "aaaaa" && suffix != "7" {

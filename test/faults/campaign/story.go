@@ -21,6 +21,7 @@ import (
 	"slipway.dev/slipway/test/audit"
 	"slipway.dev/slipway/test/faults/judge"
 	"slipway.dev/slipway/test/ground"
+	"slipway.dev/slipway/test/receiver"
 )
 
 const (
@@ -50,6 +51,8 @@ type story struct {
 	seen []audit.Sighting
 	// operation is the one that is under way.
 	operation string
+	// hooks are called by rollouts.
+	hooks *receiver.Receiver
 }
 
 // tale is the part of a story that one kind plays.
@@ -75,9 +78,12 @@ func (s *story) tell(ctx context.Context) (cells []Cell, err error) {
 		if !wanted && operation != Create {
 			continue // the sets must be there for anything else
 		}
+		if operation != Create && !slices.ContainsFunc(s.tales, func(t *tale) bool { return does(t.kind, operation) }) {
+			continue
+		}
 		played, err := s.play(ctx, operation, wanted)
 		if wanted {
-			cells = append(cells, played...)
+			cells = append(cells, slices.DeleteFunc(slices.Clone(played), func(c Cell) bool { return !does(c.Kind, operation) })...)
 		}
 		if err != nil {
 			return cells, fmt.Errorf("%s: %w", operation, err)
@@ -90,7 +96,10 @@ func (s *story) tell(ctx context.Context) (cells []Cell, err error) {
 }
 
 // begin makes the namespaces, those who are not to be touched, and the managers.
-func (s *story) begin(ctx context.Context) error {
+func (s *story) begin(ctx context.Context) (err error) {
+	if s.hooks, err = receiver.Start(); err != nil {
+		return fmt.Errorf("listening for webhooks: %w", err)
+	}
 	for _, kind := range s.Kinds {
 		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "fault-" + s.fault.name + "-"}}
 		if err := s.api.Create(ctx, made); err != nil {
@@ -134,6 +143,9 @@ func (s *story) begin(ctx context.Context) error {
 // end stops the managers and removes what they worked on.
 func (s *story) end(ctx context.Context) error {
 	var errs []error
+	for _, t := range s.tales {
+		errs = append(errs, s.endRollouts(ctx, t))
+	}
 	for _, t := range s.tales { // the sets first, or their pods would be missed and made again
 		for _, object := range []client.Object{&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}} {
 			errs = append(errs, s.api.DeleteAllOf(ctx, object, client.InNamespace(t.namespace)))
@@ -142,6 +154,9 @@ func (s *story) end(ctx context.Context) error {
 	}
 	for _, m := range s.managers {
 		errs = append(errs, m.stop())
+	}
+	if s.hooks != nil {
+		s.hooks.Close()
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cleaning up: %w", err)
@@ -200,6 +215,9 @@ func phases(operation string) []bool {
 func (s *story) change(ctx context.Context, operation string, again bool) error {
 	for _, t := range s.tales {
 		t.version++
+		if operation != Create && !does(t.kind, operation) {
+			continue
+		}
 		for _, subject := range t.sets {
 			var refused error
 			err := s.until(ctx, patience, func(ctx context.Context) (err error) {
@@ -214,6 +232,9 @@ func (s *story) change(ctx context.Context, operation string, again bool) error 
 				if err := s.api.Get(ctx, client.ObjectKeyFromObject(subject.object), subject.object); err != nil {
 					return err
 				}
+				if operation == Rollout && (t.kind == Deployment || subject.rollout != nil) {
+					return s.beginRollout(ctx, t, subject)
+				}
 				before, ok := subject.object.DeepCopyObject().(client.Object)
 				if !ok {
 					return errors.New("a copy of a set is no object")
@@ -226,7 +247,13 @@ func (s *story) change(ctx context.Context, operation string, again bool) error 
 				default:
 					release(subject.object, t.version, operation == Recreate)
 				}
-				return s.api.Patch(ctx, subject.object, client.MergeFrom(before))
+				if operation == Rollout {
+					hold(subject.object)
+				}
+				if err := s.api.Patch(ctx, subject.object, client.MergeFrom(before)); err != nil || operation != Rollout {
+					return err
+				}
+				return s.beginRollout(ctx, t, subject)
 			})
 			if err := errors.Join(err, refused); err != nil {
 				return fmt.Errorf("changing %s: %w", subject.object.GetName(), err)
@@ -280,8 +307,10 @@ func (s *story) lacks(ctx context.Context, t *tale) string {
 		if err := s.api.Get(ctx, client.ObjectKeyFromObject(subject.object), now); err != nil {
 			return err.Error()
 		}
-		if lack := settled(now); lack != "" {
-			lacks = append(lacks, lack)
+		for _, lack := range []string{settled(now), s.lacksRollout(ctx, subject)} {
+			if lack != "" {
+				lacks = append(lacks, lack)
+			}
 		}
 	}
 	return strings.Join(lacks, "; ")
@@ -327,6 +356,13 @@ func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) erro
 		if c.Broken, err = judge.Check(s.events, s.seen, o); err != nil {
 			return fmt.Errorf("judging %s: %w", t.kind, err)
 		}
+		if c.Operation == Rollout {
+			found, err := s.judgeRollouts(t, o, to)
+			if err != nil {
+				return err
+			}
+			c.Broken = append(c.Broken, found...)
+		}
 		if c.Finished {
 			c.Broken = append(c.Broken, judge.CheckSilence(s.events, ground.Manager, t.namespace, from, to)...)
 		}
@@ -343,40 +379,4 @@ func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) erro
 		}
 	}
 	return nil
-}
-
-// asked is how many requests the managers have sent.
-func (s *story) asked() int64 {
-	var n int64
-	for _, m := range s.managers {
-		n += m.proxy.Requests()
-	}
-	return n
-}
-
-// until tries until it works, for so long.
-func (s *story) until(ctx context.Context, long time.Duration, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, long)
-	defer cancel()
-	for {
-		err := try(ctx)
-		if err == nil {
-			return nil
-		}
-		if !pause(ctx, lookEvery) {
-			return errors.Join(ctx.Err(), err)
-		}
-	}
-}
-
-// pause waits, and is false when ctx ends before.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

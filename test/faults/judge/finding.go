@@ -36,6 +36,12 @@ const (
 	Finished Invariant = "finished"
 	// Silence: somebody wrote although there was nothing to do.
 	Silence Invariant = "silence"
+	// Batch: a rollout let more pods be on the new version than its turn is.
+	Batch Invariant = "batch"
+	// Released: a rollout that has ended still holds a workload, or is held itself.
+	Released Invariant = "released"
+	// Webhook: a webhook was not called, or one call had several keys.
+	Webhook Invariant = "webhook"
 	// Writes: a pod was written to more often than there can be reasons for.
 	Writes Invariant = "writes"
 )

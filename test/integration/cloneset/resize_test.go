@@ -16,10 +16,18 @@ import (
 	"slipway.dev/slipway/test/node"
 )
 
+// unkept: the server keeps no generations in statuses of pods, as one before Kubernetes 1.34.
+var unkept bool
+
+// machineSize is what the node has that all pods are on.
+func machineSize() corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("4Gi"), corev1.ResourcePods: resource.MustParse("10")}
+}
+
 // work does what scheduler and node would do next with each pod.
 func work(t *testing.T, ns string) {
 	t.Helper()
-	model := node.Model{}
+	model := node.Model{NoGenerations: unkept, Allocatable: machineSize()}
 	for _, p := range podsOf(t, ns) {
 		if p.Spec.NodeName == "" {
 			binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: p.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "any"}}
@@ -44,6 +52,7 @@ func work(t *testing.T, ns string) {
 		if err := live.Status().Patch(t.Context(), &p, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
 			t.Fatalf("reporting pod %s: %v", p.Name, err)
 		}
+		unkept = unkept || out.Status.ObservedGeneration > 0 && p.Status.ObservedGeneration == 0
 	}
 }
 
@@ -53,10 +62,8 @@ func TestAPodIsResizedInPlace(t *testing.T) {
 	amounts := func(cpu, memory string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 	}
-	allocatable := amounts("4", "4Gi")
-	allocatable[corev1.ResourcePods] = resource.MustParse("10")
-	// The server asks what the node has.
-	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}, Status: corev1.NodeStatus{Capacity: allocatable, Allocatable: allocatable}}
+	// A server from Kubernetes 1.36 on asks what the node has; before, the node itself says that it is too small.
+	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}, Status: corev1.NodeStatus{Capacity: machineSize(), Allocatable: machineSize()}}
 	if err := live.Create(t.Context(), machine); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -70,23 +71,34 @@ func kubeconfig(t *testing.T, from *rest.Config) string {
 
 func kubectl(t *testing.T, config string, args ...string) {
 	t.Helper()
+	output(t, config, args...)
+}
+
+func output(t *testing.T, config string, args ...string) string {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(cluster.Binaries, "kubectl"), append([]string{"--kubeconfig", config}, args...)...)
-	if out, err := command.CombinedOutput(); err != nil {
+	out, err := command.CombinedOutput()
+	if err != nil {
 		t.Fatalf("kubectl %v: %v\n%s", args, err, out)
 	}
+	return string(out)
+}
+
+func newCLI(out *bytes.Buffer) *cobra.Command {
+	return cli.New(cli.Environment{
+		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
+		Getenv:  func(string) string { return "" }, Clock: clock.RealClock{}, Version: "test", Program: "slipway",
+		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) {
+			return cli.NewClient(cluster.Config)
+		},
+	})
 }
 
 // plan returns the fields that change, and the error.
 func plan(t *testing.T, config string, args ...string) ([]string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	root := cli.New(cli.Environment{
-		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out},
-		Getenv:  func(string) string { return "" }, Clock: clock.RealClock{}, Version: "test", Program: "slipway",
-		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) {
-			return cli.NewClient(cluster.Config)
-		},
-	})
+	root := newCLI(&out)
 	root.SetArgs(append([]string{"--kubeconfig", config, "plan", "-o", "json"}, args...))
 	err := root.ExecuteContext(t.Context())
 	if cli.ExitStatus(err) == cli.ExitError {

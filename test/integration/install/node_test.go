@@ -15,6 +15,9 @@ import (
 	"slipway.dev/slipway/test/node"
 )
 
+// unkept: the server keeps no generations in statuses of pods, as one before Kubernetes 1.34.
+var unkept bool
+
 // playNode does for the pods of set what their node would do next, once. It returns an error until there are want pods
 // and all are ready.
 func playNode(t *testing.T, c client.Client, set *kruisev1alpha1.CloneSet, want int) error {
@@ -43,7 +46,7 @@ func playNode(t *testing.T, c client.Client, set *kruisev1alpha1.CloneSet, want 
 
 func playPod(t *testing.T, c client.Client, pod *corev1.Pod) error {
 	t.Helper()
-	outcome := node.Model{}.Next(pod, time.Now())
+	outcome := node.Model{NoGenerations: unkept}.Next(pod, time.Now())
 	if outcome.Gone {
 		return c.Delete(t.Context(), pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
 	}
@@ -54,7 +57,11 @@ func playPod(t *testing.T, c client.Client, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return c.Status().Patch(t.Context(), pod, client.RawPatch(types.StrategicMergePatchType, patch))
+	if err := c.Status().Patch(t.Context(), pod, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
+		return err
+	}
+	unkept = unkept || outcome.Status.ObservedGeneration > 0 && pod.Status.ObservedGeneration == 0
+	return nil
 }
 
 // updated returns an error until the status of set counts want ready pods of the newest revision.

@@ -77,6 +77,9 @@ func (w *work) scaled(t *testing.T, apiVersion, kind string) {
 		}
 		return nil
 	})
+	if kind == "CloneSet" {
+		w.marked(t, workload)
+	}
 	if kind == "Deployment" {
 		sees()
 		eventually(t, "the metric is asked for", func() error {
@@ -90,6 +93,28 @@ func (w *work) scaled(t *testing.T, apiVersion, kind string) {
 		})
 	}
 	w.endsBy(t, rollout, workload)
+}
+
+// marked takes off a held workload what tells whose it is; it comes back, though nothing else happens.
+func (w *work) marked(t *testing.T, workload *unstructured.Unstructured) {
+	t.Helper()
+	for what, patch := range map[string]string{
+		"the label": `{"metadata":{"labels":null}}`, "the owner": `{"metadata":{"ownerReferences":null}}`,
+		"both": `{"metadata":{"labels":null,"ownerReferences":null}}`,
+	} {
+		if err := w.c.Patch(t.Context(), workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, what+" comes back", func() error {
+			if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(workload), workload); err != nil {
+				return err
+			}
+			if workload.GetLabels()[rolloutv1alpha1.LabelHeld] != "true" || len(workload.GetOwnerReferences()) != 1 {
+				return fmt.Errorf("the labels are %v and the owners %v", workload.GetLabels(), workload.GetOwnerReferences())
+			}
+			return nil
+		})
+	}
 }
 
 // sees plays the controller of a built-in kind: all pods that are asked for are there, and ready.

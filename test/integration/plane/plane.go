@@ -11,9 +11,13 @@ import (
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"slipway.dev/slipway/localcluster"
+	"slipway.dev/slipway/test/ground"
 )
 
 // AssetsVariable names the environment variable that points to a folder with other binaries than the repository's own.
+// Without it, ground.VersionVariable asks for those of another version.
 const AssetsVariable = "KUBEBUILDER_ASSETS"
 
 // needed are the programs that envtest looks for in one folder.
@@ -124,7 +128,11 @@ func Root() (string, error) {
 func findBinaries(root string) (string, error) {
 	dir := os.Getenv(AssetsVariable)
 	if dir == "" {
-		dir = filepath.Join(root, "bin", "k8s")
+		versioned, err := localcluster.RootFor(root, os.Getenv(ground.VersionVariable))
+		if err != nil {
+			return "", fmt.Errorf("finding a control plane to test against: %w", err)
+		}
+		dir = filepath.Join(versioned, "bin", "k8s")
 	}
 	for _, name := range needed {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

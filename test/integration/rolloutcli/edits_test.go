@@ -53,7 +53,8 @@ func run(t *testing.T, args ...string) (string, error) {
 	root := cli.New(cli.Environment{
 		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out},
 		Getenv:  func(string) string { return "" }, Clock: clock.RealClock{}, Version: "test", Program: "slipway",
-		Connect: func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) { return live, nil },
+		Connect:      func(*genericclioptions.ConfigFlags, string) (client.WithWatch, error) { return live, nil },
+		OffersResize: func(*genericclioptions.ConfigFlags, string) (bool, error) { return true, nil },
 	})
 	root.SetArgs(append([]string{"--kubeconfig", config}, args...))
 	err := root.ExecuteContext(t.Context())

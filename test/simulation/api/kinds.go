@@ -8,12 +8,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 // Kind is one of the kinds that this server stores.
@@ -31,6 +34,10 @@ const (
 	CafeDeployments
 	ReplicaSets
 	BuiltInStatefulSets
+	Deployments
+	DaemonSets
+	RolloutTraits
+	MetricTemplates
 	kinds // their number
 )
 
@@ -88,7 +95,22 @@ var shapes = [kinds]shape{
 		func(l *cafev1alpha1.CafeDeploymentList) *[]cafev1alpha1.CafeDeployment { return &l.Items }),
 	ReplicaSets:         of(appsv1.GroupName, "ReplicaSet", "replicasets", func(l *appsv1.ReplicaSetList) *[]appsv1.ReplicaSet { return &l.Items }),
 	BuiltInStatefulSets: of(appsv1.GroupName, "StatefulSet", "statefulsets", func(l *appsv1.StatefulSetList) *[]appsv1.StatefulSet { return &l.Items }),
+	Deployments:         of(appsv1.GroupName, "Deployment", "deployments", func(l *appsv1.DeploymentList) *[]appsv1.Deployment { return &l.Items }),
+	DaemonSets:          of(appsv1.GroupName, "DaemonSet", "daemonsets", func(l *appsv1.DaemonSetList) *[]appsv1.DaemonSet { return &l.Items }),
+	RolloutTraits: of(rolloutv1alpha1.GroupVersion.Group, rolloutv1alpha1.RolloutTraitKind, "rollouttraits",
+		func(l *rolloutv1alpha1.RolloutTraitList) *[]rolloutv1alpha1.RolloutTrait { return &l.Items }),
+	MetricTemplates: of(rolloutv1alpha1.GroupVersion.Group, rolloutv1alpha1.MetricTemplateKind, "metrictemplates",
+		func(l *rolloutv1alpha1.MetricTemplateList) *[]rolloutv1alpha1.MetricTemplate { return &l.Items }),
 }
+
+// byGroupKind finds the kind of an unstructured object.
+var byGroupKind = func() map[schema.GroupKind]Kind {
+	found := map[schema.GroupKind]Kind{}
+	for _, k := range Kinds() {
+		found[shapes[k].kind] = k
+	}
+	return found
+}()
 
 // byType finds the kind of an object or a list by its Go type.
 var byType = func() map[reflect.Type]Kind {
@@ -122,14 +144,17 @@ func (k Kind) resource() schema.GroupResource {
 
 func (k Kind) groupKind() schema.GroupKind { return shapes[k].kind }
 
-// KindOf returns the kind of a typed object. It panics for a type that the simulation does not store: that is a mistake
-// of the test, not a state of the world.
+// KindOf returns the kind of an object. It panics for one that the simulation does not store: that is a mistake of the test, not a
+// state of the world.
 func KindOf(obj client.Object) Kind { return kindOf(obj) }
 
 func kindOfList(list client.ObjectList) Kind { return kindOf(list) }
 
 func kindOf(o any) Kind {
 	k, stored := byType[reflect.TypeOf(o)]
+	if loose, is := o.(*unstructured.Unstructured); is {
+		k, stored = byGroupKind[loose.GroupVersionKind().GroupKind()]
+	}
 	if !stored {
 		panic(fmt.Sprintf("the simulated API server does not store %T", o))
 	}
@@ -143,8 +168,21 @@ func clone(obj client.Object) client.Object {
 	return copied
 }
 
-// assign makes dst a deep copy of src; both have the same type.
-func assign(dst, src client.Object) { shapes[KindOf(dst)].copied(dst, src) }
+// assign makes dst a deep copy of src; both have the same type, or dst is unstructured.
+func assign(dst, src client.Object) {
+	loose, is := dst.(*unstructured.Unstructured)
+	if !is {
+		shapes[KindOf(dst)].copied(dst, src)
+		return
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(src)
+	if err != nil {
+		panic(fmt.Sprintf("a stored object has no JSON form: %v", err))
+	}
+	id := loose.GroupVersionKind()
+	loose.Object = content
+	loose.SetGroupVersionKind(id)
+}
 
 // alias makes dst a shallow copy of src; both have the same type.
 func alias(dst, src client.Object) { shapes[KindOf(dst)].alias(dst, src) }

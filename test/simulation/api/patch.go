@@ -17,6 +17,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 // Patch applies a JSON merge patch or, to the built-in kinds, a strategic merge patch. A resource version inside the
@@ -59,6 +60,11 @@ func touched(sub Subresource, before client.Object) client.Object {
 			return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Status: o.Status}
 		}
 		return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *rolloutv1alpha1.RolloutTrait:
+		if sub == Status {
+			return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 	case *corev1.Pod:
 		if sub == Status {
 			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}

@@ -19,6 +19,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 )
 
 // protection keeps a claim as long as pods use it.
@@ -52,6 +53,15 @@ func prepareForCreate(obj client.Object) {
 		o.Generation = 1
 	case *appsv1.StatefulSet:
 		o.Status = appsv1.StatefulSetStatus{}
+		o.Generation = 1
+	case *appsv1.Deployment:
+		o.Status = appsv1.DeploymentStatus{}
+		o.Generation = 1
+	case *appsv1.DaemonSet:
+		o.Status = appsv1.DaemonSetStatus{}
+		o.Generation = 1
+	case *rolloutv1alpha1.RolloutTrait:
+		o.Status = rolloutv1alpha1.RolloutStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
@@ -116,6 +126,15 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *appsv1.StatefulSet:
 		next := after.(*appsv1.StatefulSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *appsv1.Deployment:
+		next := after.(*appsv1.Deployment)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *appsv1.DaemonSet:
+		next := after.(*appsv1.DaemonSet)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *rolloutv1alpha1.RolloutTrait:
+		next := after.(*rolloutv1alpha1.RolloutTrait)
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *corev1.Pod:
 		return preparePod(sub, old, after.(*corev1.Pod))

@@ -28,6 +28,8 @@ type book struct {
 	// arrivals are when quota came, and left when some went last.
 	arrivals map[string][]arrival
 	left     map[string]time.Time
+	// tried is how many pods a unit was asked for at most since it gave quota up last.
+	tried map[string]int
 	// purpose is what quota was moved for.
 	purpose string
 	// open: a question stands. answered: a person has said yes to it. taken: the controller has taken that answer.
@@ -45,7 +47,7 @@ type arrival struct {
 func newBook() *book {
 	return &book{
 		baseline: map[string]int{}, movedThen: map[string]int{}, letGo: map[string]int{}, reached: map[string]bool{}, moved: map[string]int{},
-		arrivals: map[string][]arrival{}, left: map[string]time.Time{}, water: map[string]int{}, debt: map[string]int{}, asked: map[string]int{}, shrinks: map[string]bool{},
+		arrivals: map[string][]arrival{}, tried: map[string]int{}, left: map[string]time.Time{}, water: map[string]int{}, debt: map[string]int{}, asked: map[string]int{}, shrinks: map[string]bool{},
 	}
 }
 
@@ -107,6 +109,7 @@ func (b *book) enterMoves(j *judge, uid types.UID, was, is *cafev1alpha1.CafeDep
 	now := j.Clock.Now()
 	home := was.RescheduledFor != "" && is.RescheduledFor != was.RescheduledFor && len(j.saw[uid]) > 0 && b.purpose != purposeOf(j.saw[uid][0])
 	if home {
+		clear(b.tried)
 		clear(b.arrivals)
 		clear(b.left)
 	}
@@ -179,9 +182,8 @@ func union(maps ...map[string]int) map[string]bool {
 // manager takes pods out of service.
 func (b *book) float(unit string, c unitCount, d *cafev1alpha1.CafeDeployment) error {
 	available, number := c.ready, min(c.asked, desiredOf(&d.Status)[unit]-coming(&d.Status, d.Status.CurrentGroup)[unit])
-	ordinals := d.Spec.PodSetType == cafev1alpha1.AdvancedStatefulSetPodSetType || d.Spec.PodSetType == cafev1alpha1.StatefulSetPodSetType
 	debt := max(quotas(&d.Status)[unit], b.debt[unit])
-	if ordinals {
+	if ordinalKind(d) {
 		debt = quotas(&d.Status)[unit] + b.debt[unit] // a pod that is down is not updated before others
 		b.shrinks[unit] = (b.shrinks[unit] || c.asked < b.asked[unit]) && (c.has > c.asked || c.newAvailable < c.asked)
 		if b.shrinks[unit] {
@@ -195,6 +197,10 @@ func (b *book) float(unit string, c unitCount, d *cafev1alpha1.CafeDeployment) e
 		return fmt.Errorf("unit %s has %d available pods, and had %d; its group has %d", unit, available, b.water[unit], quotas(&d.Status)[unit])
 	}
 	return nil
+}
+
+func ordinalKind(d *cafev1alpha1.CafeDeployment) bool {
+	return d.Spec.PodSetType == cafev1alpha1.AdvancedStatefulSetPodSetType || d.Spec.PodSetType == cafev1alpha1.StatefulSetPodSetType
 }
 
 // purposeOf is what quota is moved for: while it is the same, what was moved stays.

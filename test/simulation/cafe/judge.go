@@ -192,12 +192,18 @@ func (j *judge) observe() {
 		}
 		truth, view := j.count(j.truth(), d.UID, update), j.count(j.view.All, d.UID, update)
 		for unit, c := range truth {
+			if d.Status.CurrentGroup == 0 && len(d.Status.Groups) == 0 {
+				// Nobody is let go before groups are cut: what is on the release is there because a set has made it anew from what its partition
+				// keeps, and that is the release again.
+				b.baseline[unit] = max(b.baseline[unit], c.onRelease)
+			}
 			if c.released > b.letGo[unit] {
 				b.letGo[unit], b.reached[unit] = c.released, false
 			}
 			if ready := max(c.newAvailable, view[unit].newAvailable); ready >= c.released {
 				b.reached[unit] = true
 			}
+			b.tried[unit] = max(b.tried[unit], c.asked)
 			if err := b.float(unit, c, d); err != nil && j.gentle && !j.old {
 				j.Accuse(fmt.Errorf("%s: %w", d.Name, err))
 			}

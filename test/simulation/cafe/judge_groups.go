@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/test/simulation/kube"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
 // moment is the one before a write, for one version of the spec that the manager may have acted on.
@@ -141,7 +143,7 @@ func (m *moment) work(taken map[string]int) error {
 		return nil
 	}
 	update := wanted(m.spec)
-	on := map[string]int{}
+	on, beyond := map[string]int{}, map[string]int{}
 	for _, set := range reader(m.view.All).setsOf(m.spec.UID) {
 		if !slices.Contains(unitsOf(m.spec), set.unit) {
 			continue
@@ -149,14 +151,32 @@ func (m *moment) work(taken map[string]int) error {
 		if set.release != update || !set.looked {
 			return fmt.Errorf("groups are cut before unit %s has looked at the template", set.unit)
 		}
-		on[set.unit] += max(set.updated, set.released())
+		if set.ordinals() {
+			if on[set.unit] = m.updatedPlaces(set, update); given[set.unit] > 0 {
+				beyond[set.unit] = max(0, set.replicas-given[set.unit])
+			}
+			continue
+		}
+		on[set.unit] += max(min(set.updated, set.replicas), set.released()) // what it has beyond its number is on its way out
 	}
 	for unit, n := range given {
-		if want := max(0, n-on[unit]); taken[unit] != want {
+		if want := max(0, n+beyond[unit]-on[unit]); taken[unit] != want {
 			return fmt.Errorf("the groups do %d pods of unit %s: it is to have %d, and %d are on the release", taken[unit], unit, n, on[unit])
 		}
 	}
 	return nil
+}
+
+// updatedPlaces is how many places of a set with ordinals need no update. What the set has beyond its unit's number is kept for others
+// until they have theirs, and updated before all that is below it: groups that did not count these places would let more go than they say.
+func (m *moment) updatedPlaces(set podSet, update world.Release) int {
+	n := max(0, set.replicas-set.kept) // let go already
+	for _, pod := range reader(m.view.All).podsOf(set.object.GetUID()) {
+		if kube.Ordinal(pod) < min(set.kept, set.replicas) && world.Running(pod) == update {
+			n++
+		}
+	}
+	return n
 }
 
 // begins judges the end of a group, and the begin of the next one.
@@ -222,8 +242,15 @@ func (m *moment) ended(before *status) error {
 		if !m.book.reached[unit] && taken[unit] > 0 && ready < due {
 			return fmt.Errorf("group %d ends, and unit %s has had %d of %d pods available on the release", before.CurrentGroup, unit, c.newAvailable, c.released)
 		}
-		if want := min(m.book.baseline[unit]+taken[unit], desired[unit]-later[unit]) - max(0, -m.book.moved[unit]); truth[unit].released < min(want, taken[unit]) {
-			return fmt.Errorf("group %d ends, and unit %s was given %d of %d pods", before.CurrentGroup, unit, truth[unit].released, want)
+		given, takes := c.released, taken[unit]
+		if ordinalKind(m.spec) {
+			given = max(given, m.book.letGo[unit]) // what the unit has beyond its number is let go first, and goes when others have theirs
+			if c.asked >= desired[unit]-later[unit] {
+				takes -= coming(before, before.CurrentGroup-1)[unit] - later[unit] // the new ones are there, or were kept and are its own now
+			}
+		}
+		if want := min(m.book.baseline[unit]+taken[unit], desired[unit]-later[unit]) - max(0, -m.book.moved[unit]); given < min(want, takes) {
+			return fmt.Errorf("group %d ends, and unit %s was given %d of %d pods", before.CurrentGroup, unit, given, want)
 		}
 	}
 	return nil

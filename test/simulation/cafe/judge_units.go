@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
@@ -31,13 +32,32 @@ func (m *moment) asks(w api.Write) error {
 	if before.release == set.release && !set.ordinals() && set.kept > before.kept && set.replicas <= before.replicas {
 		return fmt.Errorf("%d pods are kept, and %d were: what was let go cannot be called back", set.kept, before.kept)
 	}
-	if err := m.grows(set.unit); err != nil {
-		return err
+	if set.replicas > before.replicas && set.kind != api.ReplicaSets { // one of several sets may grow in the place of another
+		if err := m.tries(set.unit); err != nil {
+			return err
+		}
+	}
+	if letsGo(set, before) {
+		if err := m.grows(set.unit); err != nil {
+			return err
+		}
 	}
 	if set.replicas < before.replicas {
 		return m.shrinks(set, before, listed)
 	}
 	return nil
+}
+
+// letsGo tells whether a write lets any pod go to the release that the one before did not. A set that only gets smaller may still have more
+// on the release than its group takes now: quota moves away from pods that were let go, and they stay until others have theirs.
+func letsGo(set, before podSet) bool {
+	switch {
+	case set.release != before.release:
+		return set.released() > 0
+	case set.ordinals(): // places, and not how many
+		return set.kept < min(before.kept, set.replicas) || set.replicas > max(before.replicas, set.kept)
+	}
+	return set.released() > before.released()
 }
 
 // creates: a set for a unit that is wanted and has none, tied to it.
@@ -55,6 +75,11 @@ func (m *moment) creates(set podSet, listed bool) error {
 	}
 	if !sameRelease(m.judge, m.stored.Status.UpdateRevision, m.spec) && set.release != wanted(m.spec) {
 		return fmt.Errorf("a pod set is created with the release %q", set.release)
+	}
+	if set.kind != api.ReplicaSets {
+		if err := m.tries(set.unit); err != nil {
+			return err
+		}
 	}
 	return m.grows(set.unit)
 }
@@ -131,7 +156,7 @@ func (m *moment) shrinks(set, before podSet, listed bool) error {
 			need += max(0, sure-max(c.available, view[unit].available, view[unit].believed))
 		}
 		worth := func(asked, lost int) int {
-			if !m.spec.Spec.Topology.AutoReschedule.Enable { // then nobody looks at pods
+			if !m.spec.Spec.Topology.AutoReschedule.Enable && !set.ordinals() { // then nobody looks at pods
 				return asked
 			}
 			return asked - min(max(0, asked-final+coming(s, s.CurrentGroup)[unit]), max(0, lost))
@@ -166,6 +191,30 @@ func (m *moment) shifts(set podSet, less int, truth, view unitCount) error {
 
 // rest is how long quota stays where it came to, and how long a unit that gave some up gets none.
 const rest = 300 * time.Second
+
+// tries: what a group brings up goes to no unit that gave quota up less than 300 seconds ago, as long as another one can take it.
+func (m *moment) tries(unit string) error {
+	s := &m.stored.Status
+	left, gave := m.book.left[unit]
+	since := m.Clock.Now().Sub(left)
+	running := s.CurrentGroup > 0 && s.Groups[s.CurrentGroup-1].Kind != cafev1alpha1.BetaGroup && !s.Groups[s.CurrentGroup-1].Done
+	if m.behind || !gave || since >= rest || m.book.moved[unit] >= 0 || !running || !m.spec.Spec.Topology.AutoReschedule.Enable || m.spec.Spec.Strategy.Pause {
+		return nil
+	}
+	update, _ := m.released(s.UpdateRevision)
+	truth, view := m.count(m.truth(), m.spec.UID, update), m.count(m.view.All, m.spec.UID, update)
+	if truth[unit].asked <= m.book.tried[unit] {
+		return nil // it gets back what it had
+	}
+	for _, other := range s.Units {
+		_, fixed := m.spec.Spec.Topology.UnitReplicas[other.Name]
+		full := view[other.Name].unschedulable > 0 || truth[other.Name].unschedulable > 0 || other.Short > 0 || other.ShortUntil != nil
+		if other.Name != unit && slices.Contains(unitsOf(m.spec), other.Name) && !fixed && !full {
+			return fmt.Errorf("unit %s is tried again: it gave quota up %s ago, and unit %s can take what the group brings up", unit, since, other.Name)
+		}
+	}
+	return nil
+}
 
 // moves judges rescheduling.
 func (m *moment) moves(before, after *status) error {
@@ -218,10 +267,16 @@ func (m *moment) move(unit string, delta int, c unitCount, before *status) error
 		}
 	}
 	short := c.late - max(0, c.has-desiredOf(before)[unit])
+	resting := slices.ContainsFunc(before.Units, func(u cafev1alpha1.UnitStatus) bool {
+		return u.Name == unit && u.ShortUntil != nil && now.Before(u.ShortUntil.Time)
+	})
+	if _, gave := m.book.left[unit]; gave && (resting || c.late > 0) { // what the group has not tried there yet need not be
+		short += coming(before, before.CurrentGroup-1)[unit] - coming(before, before.CurrentGroup)[unit]
+	}
 	if fresh > 0 && -delta > max(0, short-fresh) {
 		return fmt.Errorf("unit %s gives %d pods up, %d are short, and %d came less than %s ago", unit, -delta, short, fresh, rest)
 	}
-	if -delta > max(0, short) && c.late < -delta {
+	if -delta > max(0, short, c.late) {
 		return fmt.Errorf("unit %s gives %d pods up, and %d are short", unit, -delta, short)
 	}
 	return nil

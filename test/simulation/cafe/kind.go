@@ -59,53 +59,24 @@ func (k kind) Controllers(m *world.Manager) []world.Controller {
 		{Reconciler: cafe.New(d), Stored: api.CafeDeployments, Requests: func(w api.Write) []types.NamespacedName { return deployments(m.Cache, w) }},
 		{
 			Reconciler: inplaceset.New(inplaceset.Dependencies{Cache: m.Cache, Live: line, Client: line, Events: world.Silence{}, Clock: clock, Apply: once}),
-			Stored:     api.InPlaceSets, Requests: requests(api.InPlaceSets, "InPlaceSet", cafev1alpha1.GroupVersion.Group),
+			Stored:     api.InPlaceSets, Requests: world.Requests(api.InPlaceSets, "InPlaceSet", cafev1alpha1.GroupVersion.Group),
 		},
 		{
 			Reconciler: cloneset.New(cloneset.Dependencies{Cache: m.Cache, Live: line, Client: line, Events: world.Silence{}, Clock: clock, Apply: once}),
-			Stored:     api.CloneSets, Requests: requests(api.CloneSets, "CloneSet", "apps.kruise.io"),
+			Stored:     api.CloneSets, Requests: world.Requests(api.CloneSets, "CloneSet", "apps.kruise.io"),
 		},
 		{
 			Reconciler: statefulset.New(statefulset.Dependencies{Cache: m.Cache, Live: line, Client: line, Events: world.Silence{}, Clock: clock, Apply: once}),
-			Stored:     api.StatefulSets, Requests: requests(api.StatefulSets, "StatefulSet", "apps.kruise.io"),
+			Stored:     api.StatefulSets, Requests: world.Requests(api.StatefulSets, "StatefulSet", "apps.kruise.io"),
 		},
 	}
-}
-
-// requests are the objects of a kind that a write is of, or that control what it is of.
-func requests(stored api.Kind, kind, group string) func(api.Write) []types.NamespacedName {
-	return func(w api.Write) []types.NamespacedName {
-		if w.Kind == stored {
-			return []types.NamespacedName{w.Key()}
-		}
-		var found []types.NamespacedName
-		for _, o := range []client.Object{w.Before, w.After} {
-			if name, is := controlledBy(o, kind, group); is {
-				found = append(found, types.NamespacedName{Namespace: o.GetNamespace(), Name: name})
-			}
-		}
-		return found
-	}
-}
-
-// controlledBy is the name of the controller of an object, when it is of a kind.
-func controlledBy(o client.Object, kind, group string) (string, bool) {
-	if o == nil {
-		return "", false
-	}
-	owner := metav1.GetControllerOfNoCopy(o)
-	if owner == nil || owner.Kind != kind {
-		return "", false
-	}
-	version := owner.APIVersion
-	return owner.Name, version == group+"/v1" || version == group+"/v1alpha1" || version == group+"/v1beta1"
 }
 
 // deployments are those that are looked at upon a write: of themselves, of what they control, and of a pod of theirs that begins or ceases
 // to find no node.
 func deployments(cache *api.Cache, w api.Write) []types.NamespacedName {
 	if w.Kind != api.Pods {
-		return requests(api.CafeDeployments, cafev1alpha1.CafeDeploymentKind, cafev1alpha1.GroupVersion.Group)(w)
+		return world.Requests(api.CafeDeployments, cafev1alpha1.CafeDeploymentKind, cafev1alpha1.GroupVersion.Group)(w)
 	}
 	lost := func(o client.Object) bool {
 		pod, is := o.(*corev1.Pod)
@@ -121,7 +92,7 @@ func deployments(cache *api.Cache, w api.Write) []types.NamespacedName {
 	}
 	for _, stored := range setKinds {
 		for _, set := range cache.All(stored) {
-			if name, is := controlledBy(set, cafev1alpha1.CafeDeploymentKind, cafev1alpha1.GroupVersion.Group); is && set.GetUID() == owner.UID {
+			if name, is := world.ControlledBy(set, cafev1alpha1.CafeDeploymentKind, cafev1alpha1.GroupVersion.Group); is && set.GetUID() == owner.UID {
 				return []types.NamespacedName{{Namespace: set.GetNamespace(), Name: name}}
 			}
 		}

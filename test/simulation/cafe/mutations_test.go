@@ -138,7 +138,7 @@ func TestMutationsAreCaught(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			world.CatchWithin(t, 800, func(seed uint64) error { return play(seed, m.theme, m.hooks, nil) }, m.caught)
+			world.CatchWithin(t, 300, func(seed uint64) error { return play(seed, m.theme, m.hooks, nil) }, m.caught)
 		})
 	}
 }

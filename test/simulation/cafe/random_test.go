@@ -12,8 +12,7 @@ func honest(seed uint64, tell func(format string, args ...any)) error {
 	return Run(seed, Hooks{}, tell)
 }
 
-// TestRandom plays few stories as long as the planner and the judge do not agree in all of them: of 3,000, 17 break a rule, most
-// of them where a unit is closed, or full, in the middle of a release. -seeds plays more.
-func TestRandom(t *testing.T) { world.PlayAbout(t, 25, honest) }
+// TestRandom plays as many stories as a core that is idle plays in half a minute. -seeds plays more.
+func TestRandom(t *testing.T) { world.PlayAbout(t, 400, honest) }
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) { world.PlayTwice(t, honest) }

@@ -9,6 +9,7 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -126,13 +127,13 @@ func TestRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &cells{}
 			scenario := tell(c)
-			kube := &builtIn{}
+			builtIn := &kube.Controllers{}
 			scenario.Before = func(w *world.World) {
 				*c = *newCells(w, allUnits...)
-				kube.World = w
-				w.Wakes = kube.wakes
+				builtIn.World = w
+				w.Wakes = builtIn.Wakes
 			}
-			scenario.Besides = kube.step
+			scenario.Besides = builtIn.Step
 			got, err := world.Tell(kind{}, scenario)
 			if err != nil {
 				t.Errorf("%v\n%s", err, got)

@@ -15,6 +15,7 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -30,7 +31,7 @@ var themes = []world.Theme{world.Anything, crowded, gentle}
 type simulation struct {
 	*world.Story
 	cells *cells
-	kube  *builtIn
+	kube  *kube.Controllers
 	judge *judge
 	names []string // of the deployments
 	// patient: nobody confirms anything by themselves.
@@ -49,8 +50,8 @@ func Run(seed uint64, hooks Hooks, tell func(format string, args ...any)) error 
 // play plays the story of a seed on a theme; without one, the seed has its own.
 func play(seed uint64, theme world.Theme, hooks Hooks, tell func(format string, args ...any)) error {
 	s := &simulation{Story: world.NewStory(seed, theme, themes, kind{hooks}, tell)}
-	s.kube = &builtIn{World: s.World}
-	s.Wakes = s.kube.wakes
+	s.kube = &kube.Controllers{World: s.World}
+	s.Wakes = s.kube.Wakes
 	s.judge = s.Bench.(*judge)
 	s.cells = newCells(s.World, allUnits...)
 	return s.Play(s)
@@ -263,7 +264,7 @@ func (s *simulation) Chores(add func(weight int, do func())) {
 	if s.About(crowded) && !s.Calm && !s.crowded {
 		s.crowd()
 	}
-	if act := s.kube.step(); act != nil {
+	if act := s.kube.Step(); act != nil {
 		add(s.Weights.Reconcile, act)
 	}
 	for _, d := range s.all() {

@@ -8,16 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset/project"
+	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
@@ -25,214 +24,14 @@ import (
 
 var projections = flag.Int("projections", 200, "in how many random worlds what is foretold is compared with what happens")
 
-// course is what a release does, in the words of the comparison: pass by pass, pod by pod.
-type course struct {
-	Passes []string
-	Least  int
-}
-
-// projected reads the story of a projection.
-func projected(s project.Story) course {
-	r := course{Passes: []string{}, Least: s.Least}
-	for _, m := range s.Moments {
-		var did []string
-		for _, a := range m.Actions {
-			switch a.Verb {
-			case project.Create:
-				did = append(did, "create "+a.Object)
-			case project.Recreate, project.Delete, project.CleanUp:
-				did = append(did, "delete "+a.Object)
-			case project.InPlace, project.Drain:
-				did = append(did, "in place "+a.Object)
-			case project.Resume, project.Advance:
-				did = append(did, "resume "+a.Object)
-			case project.Release:
-				did = append(did, "release "+a.Object)
-			case project.Prepare:
-				did = append(did, "prepare "+a.Object)
-			case project.Label:
-				did = append(did, "label "+a.Object)
-			default: // revisions are not compared
-			}
-		}
-		if len(did) > 0 {
-			r.Passes = append(r.Passes, deletionsFirst(strings.Join(did, ", ")))
-		}
-	}
-	return r
-}
-
-// deletionsFirst is the order in which a pass is compared: what happens to pods that exist is done at once, and a pod that goes with its
-// claims may be tried before others.
-func deletionsFirst(pass string) string {
-	did := strings.Split(pass, ", ")
-	slices.SortStableFunc(did, func(a, b string) int {
-		first := func(s string) int {
-			if strings.HasPrefix(s, "delete ") {
-				return 0
-			}
-			return 1
-		}
-		return first(a) - first(b)
-	})
-	return strings.Join(did, ", ")
-}
-
-// inStep lets everybody have their turn, one after the other: the cache learns all, the manager looks once, the scheduler
-// and the nodes do all that there is to do, and a second passes. It returns false when there was nothing for anybody.
-func (s *simulation) inStep(t *testing.T) bool {
+// step lets everybody have their turn; see world.Story.InStep.
+func (s *simulation) step(t *testing.T) bool {
 	t.Helper()
-	for _, kind := range api.Kinds() {
-		for s.Manager.Cache.Pending(kind) > 0 {
-			s.Manager.Deliver(kind)
-		}
+	more, err := s.InStep(s.Provide)
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := len(s.Server.Log())
-	if len(s.Manager.Queued()) > 0 {
-		if err := s.Manager.Reconcile(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.bindAndRun()
-	if len(s.Server.Log()) > before {
-		s.Advance(time.Second)
-		return true
-	}
-	at, some := s.NextAlarm()
-	if !some {
-		return false
-	}
-	s.Advance(max(at.Sub(s.Clock.Now()), 0))
-	return true
-}
-
-func (s *simulation) bindAndRun() {
-	for busy := true; busy; {
-		busy = false
-		for _, pod := range s.Pods() {
-			if pod.Spec.NodeName == "" && world.Active(pod) {
-				s.bindFairly(pod)
-				busy = true
-			}
-		}
-		for _, pod := range s.Pods() {
-			if s.Kubelet[pod.UID] != nil && s.Kubelet[pod.UID].Busy {
-				s.StepNode(pod)
-				busy = true
-			}
-		}
-		for _, pod := range s.Pods() {
-			busy = s.letGo(pod) || busy
-		}
-		s.collectClaims()
-	}
-}
-
-// collectClaims lets claims go that nobody holds any more.
-func (s *simulation) collectClaims() {
-	for o := s.Orphan(); o != nil; o = s.Orphan() {
-		s.Collect(o)
-	}
-	for c := s.Unused(); c != nil; c = s.Unused() {
-		s.Unprotect(c)
-	}
-}
-
-// letGo is a provider of hooks that does its work the moment it is asked. It returns whether there was any.
-func (s *simulation) letGo(pod *corev1.Pod) bool {
-	says, change := world.Provision(pod, kind{}.Asks(s.Set()).Hooks)
-	if change == nil {
-		return false
-	}
-	s.Provider(pod, says, change)
-	return true
-}
-
-// bindFairly gives a pod the node with the fewest, the first by name of several.
-func (s *simulation) bindFairly(pod *corev1.Pod) {
-	used := map[string]int{}
-	for _, other := range s.Pods() {
-		if world.Active(other) {
-			used[other.Spec.NodeName]++
-		}
-	}
-	name := slices.MinFunc(nodeNames, func(a, b string) int { return used[a] - used[b] })
-	s.Must(s.Server.Modify("scheduler", api.Pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, api.Binding,
-		func(o client.Object) { o.(*corev1.Pod).Spec.NodeName = name }))
-	s.Notice()
-}
-
-var nodeNames = []string{"node-0", "node-1", "node-2"}
-
-// carriedOut reads what the manager did since then from the log of the API server.
-func (s *simulation) carriedOut(since int, from time.Time, before map[types.UID]*corev1.Pod) course {
-	r := course{Passes: []string{}}
-	set := s.set()
-	pods := before
-	count := func(now time.Time) int {
-		n := 0
-		for _, pod := range pods {
-			if world.Member(pod, set.UID) && world.Available(pod, set.Spec.MinReadySeconds, now) {
-				n++
-			}
-		}
-		return n
-	}
-	r.Least = count(from)
-	var at time.Time
-	log := slices.DeleteFunc(slices.Clone(s.Server.Log()[since:]), func(w api.Write) bool { return w.Kind != api.Pods })
-	for i, w := range log {
-		pod := w.After.(*corev1.Pod)
-		if w.Actor == world.Actor {
-			if did := act(w); did != "" {
-				if w.Time.Equal(at) { // one pass, one second
-					did = r.Passes[len(r.Passes)-1] + ", " + did
-					r.Passes = r.Passes[:len(r.Passes)-1]
-				}
-				r.Passes, at = append(r.Passes, did), w.Time
-			}
-		}
-		if w.Verb == api.Remove {
-			delete(pods, pod.UID)
-		} else {
-			pods[pod.UID] = pod
-		}
-		// The writes of one pass have no order among them: the pass is counted when it is over.
-		if w.Actor != world.Actor || i == len(log)-1 || log[i+1].Actor != world.Actor || !log[i+1].Time.Equal(w.Time) {
-			r.Least = min(r.Least, count(w.Time))
-		}
-	}
-	for i, did := range r.Passes {
-		r.Passes[i] = deletionsFirst(did)
-	}
-	return r
-}
-
-// act names what a write of the manager does to a pod; empty for a part of something.
-func act(w api.Write) string {
-	after := w.After.(*corev1.Pod)
-	switch {
-	case w.Verb == api.Create:
-		return "create " + after.Name
-	case w.Verb == api.Mark, w.Verb == api.Remove:
-		return "delete " + after.Name
-	case w.Subresource == api.Status, w.Subresource == api.Resize: // parts of what is named by its last write
-		return ""
-	}
-	before := w.Before.(*corev1.Pod)
-	_, held := before.Annotations[kruisev1alpha1.AnnotationInPlaceGrace]
-	_, holds := after.Annotations[kruisev1alpha1.AnnotationInPlaceGrace]
-	switch {
-	case len(after.OwnerReferences) < len(before.OwnerReferences):
-		return "release " + after.Name
-	case held && !holds && before.Labels[kruisev1alpha1.LabelRevision] == after.Labels[kruisev1alpha1.LabelRevision]:
-		return "resume " + after.Name
-	case before.Annotations[kruisev1alpha1.AnnotationInPlaceState] != after.Annotations[kruisev1alpha1.AnnotationInPlaceState]:
-		return "in place " + after.Name
-	case world.StateOf(before) != world.StateOf(after) && (world.StateOf(after) == kruisev1alpha1.LifecyclePreparingUpdate || world.StateOf(after) == kruisev1alpha1.LifecyclePreparingDelete):
-		return "prepare " + after.Name
-	}
-	return "label " + after.Name
+	return more
 }
 
 // keepPace has all images start at once, or never. Who is slow cannot be foretold.
@@ -278,7 +77,7 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 	s.Manager.Start(nil)
 	for range 1 + s.Random.IntN(6) {
 		for range s.Random.IntN(12) {
-			s.inStep(t)
+			s.step(t)
 		}
 		s.edit(func(set *kruisev1alpha1.CloneSet) {
 			s.randomEdit(set)
@@ -286,7 +85,7 @@ func randomWorld(t *testing.T, seed uint64) *simulation {
 		})
 	}
 	for range s.Random.IntN(12) {
-		s.inStep(t)
+		s.step(t)
 		if pods := s.Pods(); len(pods) > 0 && s.Random.IntN(6) == 0 {
 			s.DisturbPod(pods[s.Random.IntN(len(pods))])
 		}
@@ -315,7 +114,7 @@ func TestProjection(t *testing.T) {
 			continue // a name is free for a new pod when it leaves this list, which waits for a pass without a new status
 		}
 		compared++
-		objects := project.Objects{Set: s.set(), Pods: s.Pods()}
+		objects := story.Objects{Pods: s.Pods(), Nodes: world.Nodes}
 		for _, o := range s.Server.List(api.Revisions) {
 			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
 		}
@@ -327,15 +126,15 @@ func TestProjection(t *testing.T) {
 			before[pod.UID] = pod
 		}
 		since, from := len(s.Server.Log()), s.Clock.Now()
-		story := project.Of(objects.World(), s.Clock.Now(), project.Options{Nodes: nodeNames})
-		for steps := 0; s.inStep(t); steps++ {
+		told := project.Of(s.set(), objects, s.Clock.Now())
+		for steps := 0; s.step(t); steps++ {
 			if steps > 2000 {
 				break // a pod whose image is missing is looked at for ever
 			}
 		}
-		want := s.carriedOut(since, from, before)
-		if diff := cmp.Diff(want, projected(story)); diff != "" {
-			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(s.set()), diff, story.Left)
+		want := s.CarriedOut(since, from, before)
+		if diff := cmp.Diff(want, world.Foretold(told)); diff != "" {
+			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(s.set()), diff, told.Left)
 		}
 		for _, did := range want.Passes {
 			passes++

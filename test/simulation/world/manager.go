@@ -54,6 +54,9 @@ func (m *Manager) enqueue(item Item) {
 	}
 }
 
+// Wake queues something for a controller that was found out beside the API.
+func (m *Manager) Wake(item Item) { m.enqueue(item) }
+
 // Start brings up a new process. Its cache begins at the given point of each kind's history; nil is the present.
 func (m *Manager) Start(from func(api.Kind) int) {
 	w := m.World

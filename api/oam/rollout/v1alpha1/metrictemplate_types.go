@@ -37,7 +37,8 @@ type MetricTemplateSpec struct {
 	Provider MetricProvider `json:"provider"`
 
 	// Query is a Go template. It may use {{ .Namespace }} and {{ .Name }} of the rollout, {{ .Target }}, the name of the
-	// workload, {{ .TargetRevision }}, {{ .Batch }}, from 0, and {{ .Interval }}. The last two are numbers; the others are
+	// workload, {{ .TargetRevision }}, what its new pods carry as a label (pod-template-hash or controller-revision-hash), {{ .Batch }},
+	// from 0, and {{ .Interval }}. The last two are numbers; the others are
 	// filled in as quoted text, or as a part of it within quotes. For prometheus it is PromQL, which must give one number; for
 	// web it is a JSONPath into the answer.
 	// +kubebuilder:validation:MinLength=1

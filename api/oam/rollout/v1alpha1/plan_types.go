@@ -37,7 +37,7 @@ type RolloutPlan struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(i, b, has(b.replicas) || i == size(self) - 1)",messageExpression="'must have replicas in each batch but the last, and these batches, counted from 0, have none: %s'.format([self.transformList(i, b, !has(b.replicas) && i < size(self) - 1, i)])",message="must have replicas in each batch but the last"
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !has(self[size(self) - 1].replicas) || self[size(self) - 1].replicas != 0",message="must not have 0 replicas in the last batch, because the batches before it must leave it something: leave them out for all that is left"
 	// +kubebuilder:validation:XValidation:rule="self.transformList(i, b, has(b.replicas) && type(b.replicas) == int, int(b.replicas)).sum() <= 2147483647",messageExpression="'must not have more than 2147483647 replicas in all batches together, and has %d'.format([self.transformList(i, b, has(b.replicas) && type(b.replicas) == int, int(b.replicas)).sum()])",message="must not have more than 2147483647 replicas in all batches together"
-	// +kubebuilder:validation:XValidation:rule="self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && b.replicas.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$'), int(double(b.replicas.replace('%', '')) * 1000000.0 + 0.5)).sum() < 100000000",messageExpression="'must leave something to the last batch, and the percentages of those before it add up to %s%%, not to less than 100%%'.format([double(self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && b.replicas.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$'), int(double(b.replicas.replace('%', '')) * 1000000.0 + 0.5)).sum()) / 1000000.0])",message="must leave something to the last batch: the percentages of those before it must add up to less than 100%"
+	// +kubebuilder:validation:XValidation:rule="self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && [b.replicas].all(v, v.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$')), [b.replicas].map(v, int(double(v.replace('%', '')) * 1000000.0 + 0.5))[0]).sum() < 100000000",messageExpression="'must leave something to the last batch, and the percentages of those before it add up to %s%%, not to less than 100%%'.format([double(self.transformList(i, b, i < size(self) - 1 && has(b.replicas) && type(b.replicas) == string && [b.replicas].all(v, v.matches('^[0-9]{1,3}([.][0-9]{1,6})?%$')), [b.replicas].map(v, int(double(v.replace('%', '')) * 1000000.0 + 0.5))[0]).sum()) / 1000000.0])",message="must leave something to the last batch: the percentages of those before it must add up to less than 100%"
 	// +listType=atomic
 	// +optional
 	RolloutBatches []RolloutBatch `json:"rolloutBatches,omitempty"`
@@ -113,13 +113,18 @@ const (
 	RevertOnFailure FailurePolicy = "Revert"
 )
 
+// Rules for numbers that may be strings stand at the type around the field, and look at the field through a list: servers before
+// Kubernetes 1.34 do not know how long such a string may be, and would take a rule that stands at the field for too costly.
+
 // RolloutBatch is one step of a rollout.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || [self.replicas].all(v, type(v) == int ? 0 <= v && v <= 2147483647 : v.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$'))",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals",fieldPath=".replicas"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxUnavailable) || [self.maxUnavailable].all(v, type(v) == int ? 0 <= v && v <= 2147483647 : v.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$'))",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals",fieldPath=".maxUnavailable"
 type RolloutBatch struct {
 	// Replicas is how many pods the batch has: a number, or a percentage of all, rounded up. Only the last batch may leave
 	// it out: it takes what is left. A percentage has at most six decimals.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$')",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals"
 	// +optional
 	Replicas *intstr.IntOrString `json:"replicas,omitempty"`
 
@@ -127,7 +132,6 @@ type RolloutBatch struct {
 	// all, rounded down. Default 0.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? 0 <= self && self <= 2147483647 : self.matches('^([0-9]{1,2}([.][0-9]{1,6})?|100([.]0{1,6})?)%$')",message="must be a whole number from 0 to 2147483647, or a percentage from 0% to 100% such as 25% or 12.5%, with at most six decimals"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
@@ -275,18 +279,18 @@ const (
 // MetricsExpectedRange is a closed range; an absent end is open.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || [self.min, self.max].exists(v, type(v) == string && !v.matches('^[-+]?[0-9]+([.][0-9]+)?$')) || double(self.min) <= double(self.max)",messageExpression="'must not be above max, which is %s, and is %s'.format([self.max, self.min])",message="must not be above max",fieldPath=".min"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || [self.min].all(v, type(v) == int ? -2147483648 <= v && v <= 2147483647 : v.matches('^[-+]?[0-9]+([.][0-9]+)?$'))",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'",fieldPath=".min"
+// +kubebuilder:validation:XValidation:rule="!has(self.max) || [self.max].all(v, type(v) == int ? -2147483648 <= v && v <= 2147483647 : v.matches('^[-+]?[0-9]+([.][0-9]+)?$'))",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'",fieldPath=".max"
 type MetricsExpectedRange struct {
 	// Min is the lowest good number: a whole number, or a string such as "0.99".
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? -2147483648 <= self && self <= 2147483647 : self.matches('^[-+]?[0-9]+([.][0-9]+)?$')",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'"
 	// +optional
 	Min *intstr.IntOrString `json:"min,omitempty"`
 
 	// Max is the highest good number: a whole number, or a string such as "0.01".
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? -2147483648 <= self && self <= 2147483647 : self.matches('^[-+]?[0-9]+([.][0-9]+)?$')",message="must be a whole number from -2147483648 to 2147483647, or a decimal number in quotes such as '0.99'"
 	// +optional
 	Max *intstr.IntOrString `json:"max,omitempty"`
 }

@@ -56,9 +56,19 @@ type RolloutStatus struct {
 	// +optional
 	UpgradedReadyReplicas int32 `json:"upgradedReadyReplicas"`
 
-	// LastProgressTime is when something last went on; the progress deadline counts from it.
+	// RevertedReplicas is how many pods serve as before, while a rollout is reverted: on the template from before, of the source, or
+	// of those that a scale has added or removed.
+	// +optional
+	RevertedReplicas int32 `json:"revertedReplicas,omitempty"`
+
+	// LastProgressTime is when something last went on, or when that changed which is waited for.
 	// +optional
 	LastProgressTime *metav1.Time `json:"lastProgressTime,omitempty"`
+
+	// StillSeconds is how long nothing had gone on while pods were waited for, before lastProgressTime. The progress deadline counts it
+	// as used up; it is 0 again with the next progress.
+	// +optional
+	StillSeconds int64 `json:"stillSeconds,omitempty"`
 
 	// Message says in one sentence what the rollout does now, or what it waits for.
 	// +optional
@@ -79,6 +89,11 @@ type RolloutStatus struct {
 	// Running is the rollout as it was asked for when it began. Batches that are behind us stay as they were.
 	// +optional
 	Running *RunningRollout `json:"running,omitempty"`
+
+	// Unfinished is the rollout of two objects before this one, when that has ended in the middle: both have pods then, and who goes
+	// on, or back, takes them all along.
+	// +optional
+	Unfinished *UnfinishedRollout `json:"unfinished,omitempty"`
 
 	// Failure is what went wrong: it stays until the rollout is taken up again.
 	// +optional
@@ -231,6 +246,16 @@ type RunningRollout struct {
 	// +listType=atomic
 	// +optional
 	RolloutBatches []RunningBatch `json:"rolloutBatches,omitempty"`
+}
+
+// UnfinishedRollout is a rollout of two objects that has ended in the middle.
+type UnfinishedRollout struct {
+	// TargetRef is the newer workload, and SourceRef the older one.
+	TargetRef WorkloadReference `json:"targetRef"`
+	SourceRef WorkloadReference `json:"sourceRef"`
+
+	// Size is how many pods there were to be in the end.
+	Size int32 `json:"size"`
 }
 
 // RunningBatch is a batch of a running rollout. Its webhooks and metrics are read from the spec.

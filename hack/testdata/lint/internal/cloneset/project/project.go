@@ -8,4 +8,5 @@ import (
 
 	_ "slipway.dev/slipway/internal/apply" // want depguard
 	_ "slipway.dev/slipway/internal/cloneset/plan"
+	_ "slipway.dev/slipway/internal/statefulset/plan" // want depguard
 )

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+)
+
+// sized is a rollout from one Deployment to another that has pods already.
+func sized(source, target int) World {
+	w := twoObjects(source)
+	w.Target.Replicas, w.Target.Pods, w.Target.Ready, w.Target.Available = target, target, target, target
+	w.Rollout.Plan.RolloutBatches = batchesOf(1, "20%", nil)
+	return w
+}
+
+func TestTwoObjectsEndWithTheSizeOfTheOlderOne(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		source, target int
+		size           *int32
+		want           int
+	}{
+		"a newer one without pods":              {10, 0, nil, 10},
+		"one that was made with a pod":          {10, 1, nil, 10},
+		"one that was made with as many":        {10, 10, nil, 10},
+		"pods of the newer one are never taken": {4, 10, nil, 10},
+		"a size that is asked for":              {10, 1, ptr.To[int32](12), 12},
+		"one that is below what is there":       {4, 10, ptr.To[int32](5), 5},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := sized(c.source, c.target)
+			w.Rollout.Plan.TargetSize = c.size
+			played := newCluster(w)
+			played.run(time.Hour, func(now *cluster) {
+				if s := &now.world.Rollout.Status; s.Running != nil && (s.RolloutOriginalSize != int32(c.source) || s.RolloutTargetSize != int32(c.want)) && !now.in(Succeeded) {
+					t.Errorf("the original size is %d and the final one %d, want %d and %d", s.RolloutOriginalSize, s.RolloutTargetSize, c.source, c.want)
+				}
+			})
+			if got := played.world.Target.Replicas; !played.in(Succeeded) || got != c.want || played.world.Source.Replicas != 0 {
+				t.Errorf("it is in %s, and the newer one has %d pods, want %d", StateOf(&played.world.Rollout.Status), got, c.want)
+			}
+		})
+	}
+}
+
+// What the newer object has already does not let more of the older one go than the batch.
+func TestPodsThatTheNewerObjectHasTakeNoneOfTheOlderOne(t *testing.T) {
+	c := newCluster(sized(10, 10))
+	least := map[int32]int{}
+	c.run(time.Hour, func(c *cluster) {
+		if s := &c.world.Rollout.Status; s.Running != nil && !c.in(Succeeded) {
+			least[s.CurrentBatch] = c.world.Source.Replicas
+		}
+	})
+	if least[0] != 9 || least[1] != 7 || !c.in(Succeeded) {
+		t.Errorf("after the first batches the older one has %d and %d pods, want 9 and 7", least[0], least[1])
+	}
+}
+
+// A rollout that ended in the middle has pods on both sides. Whoever takes it up, or goes back, wants them all.
+func TestARolloutOfTwoThatIsTakenUpInTheMiddleKeepsTheSize(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		goOn func(*cluster)
+		// shrinks is what an autoscaler takes from the older one meanwhile.
+		shrinks, want int
+	}{
+		"by another try":      {func(c *cluster) { retry(c) }, 0, 10},
+		"by going back":       {func(c *cluster) { swap(c) }, 0, 10},
+		"when there are less": {func(c *cluster) { retry(c) }, 3, 7},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := sized(10, 0)
+			w.Rollout.Plan.BatchPartition = ptr.To[int32](1)
+			played := newCluster(w)
+			played.run(time.Minute, func(c *cluster) {
+				if s := &c.world.Rollout.Status; s.WaitingFor == rolloutv1alpha1.WaitingAtPartition {
+					c.world.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationAbort: s.Take()}
+				}
+			})
+			older := played.world.Source
+			if !played.in(Failed) || played.world.Target.Replicas != 3 || older.Replicas != 7 {
+				t.Fatalf("it is in %s, with %d and %d pods", StateOf(&played.world.Rollout.Status), played.world.Target.Replicas, older.Replicas)
+			}
+			older.Replicas -= c.shrinks
+			older.Pods, older.Available, older.Ready = older.Replicas, older.Replicas, older.Replicas
+			played.world.Rollout.Plan.BatchPartition = nil
+			c.goOn(played)
+			played.now = start
+			played.run(time.Hour, nil)
+			if got := played.world.Target.Replicas; !played.in(Succeeded) || got != c.want || played.world.Source.Replicas != 0 {
+				t.Errorf("it is in %s, and there are %d pods, want %d: %s", StateOf(&played.world.Rollout.Status), got, c.want, played.world.Rollout.Status.Message)
+			}
+		})
+	}
+}
+
+func retry(c *cluster) {
+	c.world.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRetry: c.world.Rollout.Status.Take()}
+}
+
+func swap(c *cluster) {
+	c.edit(func(r *Rollout) { r.Target, r.Source = older, &newer })
+	c.world.Target, *c.world.Source = *c.world.Source, c.world.Target
+}
+
+func TestARevertOfTwoGivesBackTheSizesOfBefore(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		source, target int
+		size           *int32
+	}{
+		"a newer one with a pod":   {10, 1, nil},
+		"more pods than there are": {10, 0, ptr.To[int32](15)},
+		"both with as many":        {10, 10, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := sized(c.source, c.target)
+			w.Rollout.Plan.TargetSize, w.Rollout.Plan.FailurePolicy = c.size, rolloutv1alpha1.RevertOnFailure
+			played := newCluster(w)
+			played.run(time.Hour, func(c *cluster) {
+				if s := &c.world.Rollout.Status; c.in(BatchVerifying) && s.CurrentBatch == 2 {
+					c.world.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRevert: s.Take()}
+				}
+			})
+			if s, n := played.world.Source.Replicas, played.world.Target.Replicas; !played.in(Failed) || s != c.source || n != c.target {
+				t.Errorf("it is in %s with %d and %d pods, want %d and %d:\n%s", StateOf(&played.world.Rollout.Status), s, n, c.source, c.target, played.transcript())
+			}
+		})
+	}
+}

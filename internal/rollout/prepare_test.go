@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/step"
+)
+
+// prepared is a kind whose rollouts need an object to be applied first, and one after their end.
+type prepared struct {
+	Traits
+	first, last bool
+}
+
+func (k prepared) Subject(ctx context.Context, object client.Object) (Subject, error) {
+	s, err := k.Traits.Subject(ctx, object)
+	applied := func(name string) []step.Step {
+		o := &unstructured.Unstructured{}
+		o.SetAPIVersion("v1")
+		o.SetKind("ConfigMap")
+		o.SetNamespace("shop")
+		o.SetName(name)
+		return []step.Step{step.Apply{Because: "it comes first", Object: o}}
+	}
+	if k.first {
+		s.First = applied("first")
+	}
+	if k.last {
+		s.Last = applied("last")
+	}
+	return s, err
+}
+
+// What comes first is done before anything is decided, and what is refused is told.
+func TestARolloutBeginsWithWhatComesFirst(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "first", errors.New("it has changed"))
+	for sentence, c := range map[string]struct {
+		refusal error
+		asked   bool
+		blocked string
+		again   time.Duration
+	}{
+		"it is looked at again when that is done":  {nil, false, "", time.Millisecond},
+		"also when the view was old":               {conflict, false, "", afterConflict},
+		"the engine waits when the server says no": {errors.New("quota exceeded"), true, "quota exceeded", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			trait := &rolloutv1alpha1.RolloutTrait{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "release", UID: "u"},
+				Spec:       rolloutv1alpha1.RolloutTraitSpec{TargetRef: rolloutv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+			}
+			var seen []engine.World
+			d := newDesk(t, func(w engine.World, _ time.Time) engine.Plan {
+				seen = append(seen, w)
+				return engine.Plan{Status: w.Rollout.Status}
+			}, trait)
+			d.kind = prepared{first: true}
+			refusing := interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					return c.refusal
+				},
+			})
+			d.others = apply.New(refusing, nil, apply.Options{})
+			result, err := d.pass(t.Context(), trait)
+			if asked := len(seen) > 0; asked != c.asked {
+				t.Fatalf("the engine was asked: %v", asked)
+			}
+			if (err != nil) != c.asked || result.RequeueAfter != c.again {
+				t.Errorf("it ends with %v, %v", result, err)
+			}
+			if c.asked && !strings.Contains(seen[0].Blocked, c.blocked) {
+				t.Errorf("the engine sees %q", seen[0].Blocked)
+			}
+		})
+	}
+}
+
+// What comes last waits until the workloads are let go.
+func TestWhatComesLastWaitsForTheWorkloads(t *testing.T) {
+	for sentence, held := range map[string]bool{"while one is held": true, "when it is let go": false} {
+		t.Run(sentence, func(t *testing.T) {
+			d := newDesk(t, nil)
+			var applied []string
+			writer := interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					applied = append(applied, "last")
+					return nil
+				},
+			})
+			d.others = apply.New(writer, nil, apply.Options{})
+			subject, err := prepared{last: true}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := observed{subject: subject}
+			o.world.Target.Held = held
+			d.prepare(t.Context(), &corev1.ConfigMap{}, &o)
+			if took := len(applied) > 0; took == held {
+				t.Errorf("it was done: %v", took)
+			}
+		})
+	}
+}

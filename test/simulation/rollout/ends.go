@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+
+	"slipway.dev/slipway/test/simulation/api"
+)
+
+// check compares how a story has ended with how it should, and looks at every object.
+func (t *telling) check(e end) error {
+	if err := clean(t.World); err != nil {
+		return err
+	}
+	state := gone
+	if r := t.trait(); r != nil {
+		state = r.Status.RollingState
+	}
+	if state != e.state {
+		return fmt.Errorf("it ends as %s, and should end as %s", state, e.state)
+	}
+	if err := t.checkPods(e.pods); err != nil {
+		return fmt.Errorf("%w: %s", err, t.World.Summary())
+	}
+	return nil
+}
+
+// checkPods compares pods, sizes, partitions and pauses with what should have become of them.
+func (t *telling) checkPods(after podsAfter) error {
+	from, to := t.op.sizes()
+	switch after {
+	case noneLeft:
+		if name := t.lastTarget(); t.workload(name) != nil {
+			return fmt.Errorf("%s is still there", name)
+		}
+		return nil
+	case allNew:
+		if t.pairs() {
+			return firstOf(t.has(second, to), t.has(first, 0))
+		}
+		return t.has(first, to)
+	case allOld:
+		if t.pairs() {
+			return firstOf(t.has(first, from), t.has(second, 0))
+		}
+		if app := specOf(t.workload(first)).app; app != "v1" {
+			return fmt.Errorf("its template is %s", app)
+		}
+		return t.has(first, from)
+	case newest:
+		return t.checkNewest()
+	case someNew:
+		return t.checkMixture(from, to)
+	}
+	return fmt.Errorf("unknown end %q", after)
+}
+
+// checkNewest is for stories in which something else was asked for on the way.
+func (t *telling) checkNewest() error {
+	r := t.trait()
+	switch {
+	case t.pairs() && r.Spec.TargetRef.Name == third:
+		return firstOf(t.has(first, 0), t.has(third, 4)) // what the first one had left; the second one stays
+	case t.pairs():
+		return firstOf(t.has(first, 0), t.has(second, 9)) // the autoscaler had the source grow by four
+	case r.Spec.RolloutPlan.TargetSize != nil:
+		return t.has(first, int(*r.Spec.RolloutPlan.TargetSize))
+	case t.daemons():
+		return t.has(first, len(t.Server.List(api.Nodes)))
+	}
+	return t.has(first, specOf(t.workload(first)).replicas)
+}
+
+// checkMixture is for rollouts that end in the middle, and leave the pods.
+func (t *telling) checkMixture(from, to int) error {
+	s := specOf(t.workload(first))
+	pods := tallyOf(t.World, podsOf(t.World, t.workload(first)))
+	switch {
+	case t.pairs():
+		n := specOf(t.workload(second)).replicas
+		if n == 0 || n == 5 {
+			return fmt.Errorf("%s is asked for %d pods", second, n)
+		}
+		return nil
+	case t.op != rollsOut:
+		if s.replicas == from || s.replicas == to {
+			return fmt.Errorf("it is asked for %d pods", s.replicas)
+		}
+		return t.has(first, s.replicas)
+	}
+	updated := pods.all[s.app]
+	switch {
+	case updated == 0 || updated == 5:
+		return fmt.Errorf("%d pods are updated", updated)
+	case s.paused:
+		return fmt.Errorf("it is paused")
+	case !t.daemons() && 5-s.kept > updated: // it can be fewer: a status may be behind its pods
+		return fmt.Errorf("%d pods are kept, and %d are updated", s.kept, updated)
+	}
+	return nil
+}
+
+// has tells what is wrong when a workload has not so many pods, all on its template and available, with nothing that holds it back.
+func (t *telling) has(name string, want int) error {
+	o := t.workload(name)
+	if o == nil {
+		return fmt.Errorf("%s is gone", name)
+	}
+	s := specOf(o)
+	pods := tallyOf(t.World, podsOf(t.World, o))
+	switch {
+	case pods.pods != want || pods.serving != want || pods.all[s.app] != want:
+		return fmt.Errorf("%s has %s, and should have %d of %s", name, pods, want, s.app)
+	case fieldsOf(o).replicas != nil && s.replicas != want:
+		return fmt.Errorf("%s is asked for %d pods, and should be for %d", name, s.replicas, want)
+	case s.kept != 0 || s.paused:
+		return fmt.Errorf("%s keeps %d pods, paused: %t", name, s.kept, s.paused)
+	}
+	return nil
+}
+
+func (t *telling) lastTarget() string {
+	if t.pairs() {
+		return second
+	}
+	return first
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package statefulset
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
+	"slipway.dev/slipway/internal/statefulset/project"
+	"slipway.dev/slipway/internal/story"
+	"slipway.dev/slipway/test/node"
+	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/world"
+)
+
+var projections = flag.Int("projections", 200, "in how many random worlds what is foretold is compared with what happens")
+
+// step lets everybody have their turn; see world.Story.InStep.
+func (s *simulation) step(t *testing.T) bool {
+	t.Helper()
+	more, err := s.InStep(s.Provide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return more
+}
+
+// keepPace has all images start at once, or never. Who is slow cannot be foretold.
+func (s *simulation) keepPace(set *kruisev1beta1.StatefulSet) {
+	r := wanted(set)
+	version, _, _ := strings.Cut(r.App, "-")
+	r.CPU, r.Memory = "", ""
+	switch {
+	case !r.Healthy():
+		r.App = version + "-missing"
+	case r.App != version:
+		r.App = version
+	}
+	s.Releases[len(s.Releases)-1] = r
+	s.Roll(&set.Spec.Template, r)
+}
+
+// randomWorld is a set in the middle of a life, about to get one more edit. Everything is healthy, except for images
+// that cannot be pulled.
+func randomWorld(t *testing.T, seed uint64) *simulation {
+	s := &simulation{Story: world.Still(seed, kind{}, nil)}
+	s.Model = node.Model{}
+	first := world.Release{App: "v1"}
+	if s.Random.IntN(3) == 0 {
+		first.Sidecar = "s1"
+	}
+	hooked := s.Random.IntN(2) == 0
+	if hooked {
+		first.Held = []string{"", "u", "du", "du", "dun"}[s.Random.IntN(5)]
+	}
+	s.Releases = []world.Release{first}
+	set := newSet(int32(1+s.Random.IntN(8)), first)
+	if hooked {
+		set.Spec.Lifecycle = s.FullLifecycle()
+	}
+	roll(set).PodUpdatePolicy = policies[s.Random.IntN(len(policies))]
+	if s.Random.IntN(2) == 0 {
+		set.Spec.PodManagementPolicy = kruisev1beta1.ParallelPodManagement
+	}
+	s.Create(set)
+	s.Manager.Start(nil)
+	for range 1 + s.Random.IntN(6) {
+		for range s.Random.IntN(12) {
+			s.step(t)
+		}
+		s.edit(s.pacedEdit)
+	}
+	for range s.Random.IntN(12) {
+		s.step(t)
+		if pods := s.Pods(); len(pods) > 0 && s.Random.IntN(6) == 0 {
+			s.DisturbPod(pods[s.Random.IntN(len(pods))])
+		}
+	}
+	s.edit(func(set *kruisev1beta1.StatefulSet) {
+		s.pacedEdit(set)
+		for s.Random.IntN(3) > 0 || !wanted(set).Healthy() {
+			s.NewTemplate(&set.Spec.Template)
+			s.keepPace(set)
+		}
+	})
+	return s
+}
+
+func (s *simulation) pacedEdit(set *kruisev1beta1.StatefulSet) {
+	s.randomEdit(set)
+	s.keepPace(set)
+}
+
+// TestProjection compares what is foretold with what then happens, for many worlds: the same pods, in the same passes and
+// order, in place or not, with the same fewest pods available.
+func TestProjection(t *testing.T) {
+	passes, inPlace, recreated, prepared := 0, 0, 0, 0
+	for seed, compared := uint64(0), 0; compared < *projections; seed++ {
+		s := randomWorld(t, seed)
+		if slices.ContainsFunc(s.Pods(), func(pod *corev1.Pod) bool { return pod.Labels[world.LabelApp] != world.SetName }) {
+			continue // a pod that was given up keeps its name, and a manager finds that out only when it is refused
+		}
+		compared++
+		s.Manager.Start(nil) // it forgets which names were taken when it wanted them
+		objects := story.Objects{Pods: s.Pods(), Nodes: world.Nodes}
+		for _, o := range s.Server.List(api.Revisions) {
+			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
+		}
+		before := map[types.UID]*corev1.Pod{}
+		for _, pod := range objects.Pods {
+			before[pod.UID] = pod
+		}
+		set := typed(s.Set())
+		since, from := len(s.Server.Log()), s.Clock.Now()
+		told := project.Of(set, objects, from)
+		for steps := 0; s.step(t); steps++ {
+			if steps > 2000 {
+				break // a pod whose image is missing is looked at for ever
+			}
+		}
+		want := s.CarriedOut(since, from, before)
+		if diff := cmp.Diff(want, world.Foretold(told)); diff != "" {
+			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(set), diff, told.Left)
+		}
+		for _, did := range want.Passes {
+			passes++
+			inPlace += strings.Count(did, "in place ")
+			recreated += strings.Count(did, "delete ")
+			prepared += strings.Count(did, "prepare ")
+		}
+	}
+	t.Logf("%d passes, %d pods in place, %d deleted, %d prepared for their hooks", passes, inPlace, recreated, prepared)
+	if passes < 2**projections || inPlace < *projections/4 || recreated < *projections/2 || prepared < *projections/8 {
+		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated, prepared))
+	}
+}
