@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
