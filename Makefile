@@ -44,7 +44,7 @@ help: ## Show what there is
 
 ##@ Try
 .PHONY: demo
-demo: build ## Release an image in place on a local cluster, and show it: SCENARIO=inplace, statefulset, cells or rollout, KUBECONFIG=<file> for your own cluster
+demo: build ## Release an image in place on a local cluster, and show it: SCENARIO=inplace, statefulset, cells, rollout or application, KUBECONFIG=<file> for your own cluster
 	bin/localcluster demo --scenario=$(SCENARIO) $(CLUSTER)
 
 .PHONY: up

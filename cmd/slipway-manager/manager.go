@@ -86,7 +86,7 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 		Logger: logger,
 		Cache: cache.Options{
 			DefaultNamespaces: namespaces(o.watchNamespaces),
-			ByObject:          unitsOnly(),
+			ByObject:          byObject(o),
 			DefaultTransform:  keepAppliers,
 			NewInformer:       newInformer,
 		},
@@ -118,13 +118,21 @@ func newManager(config *rest.Config, o *options, logger logr.Logger) (ctrl.Manag
 	return mgr, nil
 }
 
-// unitsOnly leaves those built-in sets out that no CafeDeployment keeps: in most clusters that is all of them.
-func unitsOnly() map[client.Object]cache.ByObject {
+// byObject are the kinds that are cached in a way of their own. Built-in sets that no CafeDeployment keeps are left out: in most
+// clusters that is all of them. Definitions for all applications are seen also from a manager that works in some namespaces only.
+func byObject(o *options) map[client.Object]cache.ByObject {
 	hasUnit := labels.NewSelector()
 	if unit, err := labels.NewRequirement(cafev1alpha1.LabelUnit, selection.Exists, nil); err == nil { // a constant that is valid
 		hasUnit = hasUnit.Add(*unit)
 	}
-	return map[client.Object]cache.ByObject{&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit}}
+	defined := namespaces(o.watchNamespaces)
+	if defined != nil {
+		defined[o.definitionNamespace] = cache.Config{}
+	}
+	return map[client.Object]cache.ByObject{
+		&appsv1.ReplicaSet{}: {Label: hasUnit}, &appsv1.StatefulSet{}: {Label: hasUnit},
+		&oamv1beta1.ComponentDefinition{}: {Namespaces: defined}, &oamv1beta1.TraitDefinition{}: {Namespaces: defined},
+	}
 }
 
 // keepAppliers leaves of an object's field managers the names of those that apply it on the server's side, which are

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 const kubeconfig = `
@@ -90,5 +93,33 @@ func TestReadyOnlyWithFilledCaches(t *testing.T) {
 	}
 	if ready.NeedLeaderElection() {
 		t.Error("a manager that does not lead would never be ready")
+	}
+}
+
+func TestDefinitionsForAllAreSeenFromSomeNamespaces(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		watched []string
+		want    []string
+	}{
+		"in all namespaces":                {nil, nil},
+		"in one, and where those are":      {[]string{"shop"}, []string{"shop", "slipway-system"}},
+		"in one that has them besides":     {[]string{"slipway-system"}, []string{"slipway-system"}},
+		"in several, and where those are ": {[]string{"shop", "store"}, []string{"shop", "slipway-system", "store"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			found := 0
+			for object, by := range byObject(&options{watchNamespaces: test.watched, definitionNamespace: "slipway-system"}) {
+				switch object.(type) {
+				case *oamv1beta1.ComponentDefinition, *oamv1beta1.TraitDefinition:
+					found++
+					if diff := cmp.Diff(test.want, slices.Sorted(maps.Keys(by.Namespaces))); diff != "" {
+						t.Errorf("%T (-want +got):\n%s", object, diff)
+					}
+				}
+			}
+			if found != 2 {
+				t.Errorf("%d kinds of definitions have a place of their own, want 2", found)
+			}
+		})
 	}
 }

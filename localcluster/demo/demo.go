@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
@@ -63,12 +65,13 @@ type scenario struct {
 	nodes *nodes.Settings
 	// local says why it is played on the local cluster only; empty when it is not.
 	local string
-	// hint tells how to go on by hand: the words for the kind that the CLI and kubectl know, and the name.
-	command, resource, name string
+	// hint tells how to go on by hand: the words for the kind that the CLI and kubectl know, the name, and where the image stands; empty
+	// for where a pod template has it.
+	command, resource, name, at string
 }
 
 func scenarios() map[string]scenario {
-	all := map[string]scenario{"cells": cells(), "rollout": rollouts()}
+	all := map[string]scenario{"application": applications(), "cells": cells(), "rollout": rollouts()}
 	for name, of := range subjects() {
 		all[name] = scenario{play: inPlace(of), command: of.command, resource: of.command + "s.apps.kruise.io", name: of.key().Name}
 	}
@@ -137,8 +140,11 @@ func (s *stage) setUp(ctx context.Context, o Options, chosen scenario) error {
 	if err := install(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
 		return err
 	}
+	if err := applyAll(ctx, s.client, filepath.Join(s.root, "config", "definitions.yaml")); err != nil {
+		return err
+	}
 	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io, InPlaceSets and CafeDeployments of apps.cafe.cloud.alipay.com,")
-	s.say("RolloutTraits and MetricTemplates of standard.oam.dev")
+	s.say("RolloutTraits and MetricTemplates of standard.oam.dev, Applications, AppRollouts and their definitions of core.oam.dev")
 	running, err := deployed(ctx, s.client)
 	if err != nil {
 		return err
@@ -194,7 +200,7 @@ func (s *stage) reach(ctx context.Context, o Options, chosen scenario) (err erro
 func newClient(config *rest.Config) (client.WithWatch, error) {
 	kinds := scheme.Scheme
 	if err := errors.Join(apiextensionsv1.AddToScheme(kinds), kruisev1alpha1.AddToScheme(kinds), kruisev1beta1.AddToScheme(kinds),
-		cafev1alpha1.AddToScheme(kinds), rolloutv1alpha1.AddToScheme(kinds)); err != nil {
+		cafev1alpha1.AddToScheme(kinds), rolloutv1alpha1.AddToScheme(kinds), oamv1beta1.AddToScheme(kinds)); err != nil {
 		return nil, fmt.Errorf("registering kinds: %w", err)
 	}
 	config = rest.CopyConfig(config)
@@ -220,8 +226,8 @@ func (s *stage) next(of scenario) {
 		kubectl = "bin/k8s/kubectl"
 	}
 	s.say("  %s -n %s get pods -o wide", kubectl, namespace)
-	s.say("  %s -n %s patch %s %s --type=json -p '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/image\", \"value\": \"%s1.27\"}]'",
-		kubectl, namespace, of.resource, of.name, image)
+	s.say("  %s -n %s patch %s %s --type=json -p '[{\"op\": \"replace\", \"path\": \"%s\", \"value\": \"%s1.27\"}]'",
+		kubectl, namespace, of.resource, of.name, cmp.Or(of.at, "/spec/template/spec/containers/0/image"), image)
 	s.say("")
 	switch {
 	case s.ours:

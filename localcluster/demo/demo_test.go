@@ -26,6 +26,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/pod"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 		func() error { return kruisev1beta1.AddToScheme(scheme.Scheme) },
 		func() error { return cafev1alpha1.AddToScheme(scheme.Scheme) },
 		func() error { return rolloutv1alpha1.AddToScheme(scheme.Scheme) },
+		func() error { return oamv1beta1.AddToScheme(scheme.Scheme) },
 	} {
 		if err := add(); err != nil {
 			panic(err)
@@ -179,7 +181,7 @@ func TestTheManagerIsWaitedFor(t *testing.T) {
 
 func TestUnknownScenario(t *testing.T) {
 	err := Run(context.Background(), Options{Scenario: "none"})
-	if err == nil || !strings.Contains(err.Error(), "only: cells, inplace, rollout, statefulset") {
+	if err == nil || !strings.Contains(err.Error(), "only: application, cells, inplace, rollout, statefulset") {
 		t.Errorf("error %v, want one that names the scenarios", err)
 	}
 }

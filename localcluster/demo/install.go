@@ -34,14 +34,22 @@ const (
 	patience  = 2 * time.Minute
 )
 
-// install applies what the manifest holds, but what would run inside the cluster: the demo runs the
-// manager as a process of this machine, so that no image has to be built.
+// install applies what the manifest holds, but for what would run inside the cluster: the demo runs the
+// manager as a process of this machine, so that no image has to be built. The API is served then.
 func install(ctx context.Context, c client.Client, manifest string) error {
-	objects, err := readManifest(manifest)
-	if err != nil {
+	if err := foreignAPI(ctx, c); err != nil {
 		return err
 	}
-	if err := foreignAPI(ctx, c); err != nil {
+	if err := applyAll(ctx, c, manifest); err != nil {
+		return err
+	}
+	return waitServed(ctx, c)
+}
+
+// applyAll applies a manifest, but for what runs inside the cluster.
+func applyAll(ctx context.Context, c client.Client, manifest string) error {
+	objects, err := readManifest(manifest)
+	if err != nil {
 		return err
 	}
 	for _, object := range objects {
@@ -52,7 +60,7 @@ func install(ctx context.Context, c client.Client, manifest string) error {
 			return fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	return waitServed(ctx, c)
+	return nil
 }
 
 func readManifest(path string) ([]*unstructured.Unstructured, error) {

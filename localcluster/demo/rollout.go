@@ -321,9 +321,9 @@ func (p *rollout) untilEnded(ctx context.Context, trait *rolloutv1alpha1.Rollout
 }
 
 // podsOf are the pods of an application that are not about to go.
-func (p *rollout) podsOf(ctx context.Context, app string) ([]*corev1.Pod, error) {
+func (s *stage) podsOf(ctx context.Context, app string) ([]*corev1.Pod, error) {
 	list := &corev1.PodList{}
-	if err := p.client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(labels(app))); err != nil {
+	if err := s.client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels(labels(app))); err != nil {
 		return nil, fmt.Errorf("listing the pods of %s: %w", app, err)
 	}
 	var pods []*corev1.Pod

@@ -17,6 +17,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/audit"
 )
 
@@ -134,11 +135,33 @@ func (p *rollout) judgeSet(ctx context.Context, from uint64, released, last stri
 
 // free looks for what rollouts have left on workloads.
 func (p *rollout) free(ctx context.Context) error {
-	p.begin("Nothing of the rollouts is left on what they have moved")
+	all, err := p.left(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		marks := marksOn(o)
+		p.promise(len(marks) == 0, "%s still has %s", o.GetName(), strings.Join(marks, ", "))
+	}
+	return nil
+}
+
+// left tells what rollouts have left on each workload, and returns the workloads.
+func (s *stage) left(ctx context.Context) ([]client.Object, error) {
+	s.begin("Nothing of the rollouts is left on what they have moved")
+	all, err := s.workloads(ctx)
+	for _, o := range all {
+		s.say("%s: %d owners, labels and annotations of a rollout", o.GetName(), len(marksOn(o)))
+	}
+	return all, err
+}
+
+// workloads are the Deployments and CloneSets of the demo.
+func (s *stage) workloads(ctx context.Context) ([]client.Object, error) {
 	deployments, sets := &appsv1.DeploymentList{}, &kruisev1alpha1.CloneSetList{}
 	for _, list := range []client.ObjectList{deployments, sets} {
-		if err := p.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return fmt.Errorf("listing workloads: %w", err)
+		if err := s.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("listing workloads: %w", err)
 		}
 	}
 	var all []client.Object
@@ -148,19 +171,14 @@ func (p *rollout) free(ctx context.Context) error {
 	for i := range sets.Items {
 		all = append(all, &sets.Items[i])
 	}
-	for _, o := range all {
-		marks := marksOn(o)
-		p.say("%s: %d owners, labels and annotations of a rollout", o.GetName(), len(marks))
-		p.promise(len(marks) == 0, "%s still has %s", o.GetName(), strings.Join(marks, ", "))
-	}
-	return nil
+	return all, nil
 }
 
 // marksOn is what a rollout puts on a workload that it holds.
 func marksOn(o client.Object) []string {
 	var marks []string
 	for _, ref := range o.GetOwnerReferences() {
-		if ref.Kind == rolloutv1alpha1.RolloutTraitKind {
+		if ref.Kind == rolloutv1alpha1.RolloutTraitKind || ref.Kind == oamv1beta1.AppRolloutKind {
 			marks = append(marks, "owner "+ref.Name)
 		}
 	}

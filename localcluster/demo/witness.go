@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"slipway.dev/slipway/test/audit"
@@ -53,13 +54,18 @@ func (w *witness) see(p *corev1.Pod, removed bool) {
 	w.seen = append(w.seen, audit.See(p, time.Now(), removed))
 }
 
-// testify returns the history of the owner's pods. The API server answers a request just before it logs it, so
-// the log is read until it knows the states of these pods, which a watch has shown.
+// testify returns the history of the owner's pods.
 func (w *witness) testify(ctx context.Context, owner types.UID, known []*corev1.Pod) (*audit.History, error) {
+	return w.testifyOf(ctx, func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, &metav1.ObjectMeta{UID: owner}) }, known)
+}
+
+// testifyOf returns the history of the pods that match. The API server answers a request just before it logs it, so
+// the log is read until it knows the states of these pods, which a watch has shown.
+func (w *witness) testifyOf(ctx context.Context, matches func(*corev1.Pod) bool, known []*corev1.Pod) (*audit.History, error) {
 	if w.log == "" {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return audit.NewHistory(owner, w.seen), nil
+		return audit.HistoryOf(matches, w.seen), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
@@ -71,7 +77,7 @@ func (w *witness) testify(ctx context.Context, owner types.UID, known []*corev1.
 			return nil, err
 		}
 		w.writes, w.offset = append(w.writes, fresh...), offset
-		history := audit.NewHistory(owner, audit.Sightings(w.writes))
+		history := audit.HistoryOf(matches, audit.Sightings(w.writes))
 		missing := behind(history, known)
 		if missing == "" {
 			return history, nil

@@ -21,6 +21,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/clonesets"
 	"slipway.dev/slipway/internal/cli/feed"
 	"slipway.dev/slipway/internal/cli/sets"
@@ -135,6 +136,10 @@ func template(app string) corev1.PodTemplateSpec {
 
 // removeSets deletes the sets of every scenario; their pods follow.
 func removeSets(ctx context.Context, c client.Client) error {
+	// An application takes what it has deployed, and its rollout, along.
+	if err := c.DeleteAllOf(ctx, &oamv1beta1.Application{}, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("deleting Applications: %w", err)
+	}
 	// Rollouts first, and not with what they own: that would be the sets, before they were let go.
 	if err := c.DeleteAllOf(ctx, &rolloutv1alpha1.RolloutTrait{}, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("deleting RolloutTraits: %w", err)
@@ -161,7 +166,7 @@ func reset(ctx context.Context, c client.Client) error {
 	err := wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
 		for _, list := range []client.ObjectList{
 			&kruisev1alpha1.CloneSetList{}, &kruisev1beta1.StatefulSetList{}, &cafev1alpha1.CafeDeploymentList{}, &cafev1alpha1.InPlaceSetList{},
-			&rolloutv1alpha1.RolloutTraitList{}, &appsv1.DeploymentList{}, &corev1.PodList{},
+			&oamv1beta1.ApplicationList{}, &oamv1beta1.AppRolloutList{}, &rolloutv1alpha1.RolloutTraitList{}, &appsv1.DeploymentList{}, &corev1.PodList{},
 		} {
 			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil || meta.LenList(list) > 0 {
 				return false, err
