@@ -129,3 +129,18 @@ func (s *simulation) claimsConverged(m *scene) error {
 	}
 	return nil
 }
+
+// stranded: a claim that the pod mounts is gone, and no template makes it any more. It never starts, so it is replaced whatever its revision
+// is; to keep it would keep its place empty for ever.
+func (s *scene) stranded(pod *corev1.Pod) bool {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		made := slices.ContainsFunc(s.set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool { return t.Name == v.Name })
+		if key := (types.NamespacedName{Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName}); !made && s.Judge.Server.Get(api.Claims, key) == nil {
+			return true
+		}
+	}
+	return false
+}

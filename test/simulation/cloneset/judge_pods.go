@@ -82,7 +82,7 @@ func (s *scene) Spares(pod *corev1.Pod) error {
 	if s.CatchingUp {
 		return nil
 	}
-	c, picked := s.Counts(), chosen(pod, s.set)
+	c, picked := s.Counts(), chosen(pod, s.set) || s.stranded(pod)
 	for _, other := range s.Pods {
 		if world.Active(other) && other.UID != pod.UID && world.StateOf(other) == kruisev1alpha1.LifecyclePreparingDelete {
 			c.Active--
