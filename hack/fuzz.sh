@@ -23,11 +23,12 @@ done
 
 # By itself a worker would spend the whole minute making the first new input smaller.
 one() {
-	if go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 1s -parallel=1 "./$1" >"$logs/$2" 2>&1; then
-		echo "ok   $2 ($1): $(grep -oE 'execs: [0-9]+' "$logs/$2" | tail -n 1), $(grep -oE 'total: [0-9]+' "$logs/$2" | tail -n 1 | sed 's/total: //') inputs that reach something of their own"
+	local log="$logs/${1//\//-}-$2" # two packages may have a target of one name
+	if go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 1s -parallel=1 "./$1" >"$log" 2>&1; then
+		echo "ok   $2 ($1): $(grep -oE 'execs: [0-9]+' "$log" | tail -n 1), $(grep -oE 'total: [0-9]+' "$log" | tail -n 1 | sed 's/total: //') inputs that reach something of their own"
 	else
 		echo "FAIL $2 ($1)"
-		cat "$logs/$2"
+		cat "$log"
 		return 1
 	fi
 }

@@ -39,6 +39,9 @@ func (s source) parse(field, text string, limit int) (*ast.File, Problems) {
 	if problems := s.outside(field, file); len(problems) > 0 {
 		return nil, problems
 	}
+	if _, err := parser.ParseFile(templateFile, text+"\n_"); err != nil { // the parser takes a last field without a value, such as "a!"
+		return nil, s.syntax(field, err)
+	}
 	return file, nil
 }
 
