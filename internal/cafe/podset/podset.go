@@ -91,8 +91,9 @@ func waiting(pods []*corev1.Pod) (since []time.Time) {
 	return since
 }
 
-// older are the places of a set's pods that do not have its template. A place without a pod is one of them. Until the set's controller has
-// seen the template, its status speaks of the one before: then the places that the set is told to keep are.
+// older are the places of a set's pods that do not have its template. A place without a pod is one of them. A template is given to a set
+// that keeps all of its pods. Until its controller has seen that, its status speaks of the template before, which old pods have: then all
+// places are older.
 func older(set *plan.Set, name, revision string, pods []*corev1.Pod) (places []int) {
 	updated := map[int]bool{}
 	for _, p := range pods {
@@ -100,8 +101,9 @@ func older(set *plan.Set, name, revision string, pods []*corev1.Pod) (places []i
 			updated[of] = true
 		}
 	}
+	unknown := !set.Seen && set.Partition >= set.Asked
 	for n := range set.Asked {
-		if set.Seen && !updated[n] || !set.Seen && n < set.Partition {
+		if unknown || !updated[n] {
 			places = append(places, n)
 		}
 	}

@@ -388,16 +388,16 @@ func TestTrafficComponentsAreHandedOn(t *testing.T) {
 	}
 }
 
-// Until a set's controller has seen the newest template, its status speaks of the one before, which old pods have. What the set is told
-// to keep is certain.
-func TestASetThatHasNotSeenItsTemplateTellsOfWhatItKeeps(t *testing.T) {
+// Until a set's controller has seen the newest template, its status speaks of the one before, which old pods have. A set that does not keep
+// all of its pods has seen its template before it was told so.
+func TestASetThatHasNotSeenItsTemplateHasOnlyOlderPods(t *testing.T) {
 	old := func(name string) *corev1.Pod {
 		p := builders.Pod(name).Build()
 		p.Labels = map[string]string{appsv1.ControllerRevisionHashLabelKey: "web-old"}
 		return p
 	}
 	pods := []*corev1.Pod{old("web-0"), old("web-1"), old("web-2")}
-	for kept, want := range map[int32][]int{0: nil, 2: {0, 1}, 7: {0, 1, 2}} {
+	for kept, want := range map[int32][]int{0: nil, 2: nil, 3: {0, 1, 2}, 7: {0, 1, 2}} {
 		for kind, set := range map[cafev1alpha1.PodSetType]client.Object{
 			cafev1alpha1.StatefulSetPodSetType: &appsv1.StatefulSet{
 				ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Status: appsv1.StatefulSetStatus{UpdateRevision: "web-old", ObservedGeneration: 1},
