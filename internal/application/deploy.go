@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -114,10 +113,4 @@ func (r *Reconciler) hold(ctx context.Context, app *oamv1beta1.Application, told
 		Because: "its workloads are about to be rolled out", Target: step.On(app), Object: &oamv1beta1.Application{},
 		Finalizers: append(app.DeepCopy().Finalizers, oamv1beta1.FinalizerApplication),
 	}})
-}
-
-func emptyOf(o *unstructured.Unstructured) *unstructured.Unstructured {
-	empty := &unstructured.Unstructured{}
-	empty.SetGroupVersionKind(o.GroupVersionKind())
-	return empty
 }

@@ -41,9 +41,7 @@ func (p *planner) forget() {
 		if has[keyOf(o)] || o.GetDeletionTimestamp() != nil || !p.app.Owns(o) {
 			continue
 		}
-		kind := &unstructured.Unstructured{}
-		kind.SetGroupVersionKind(o.GroupVersionKind())
-		p.plan.Steps = append(p.plan.Steps, p.removal(o, kind, step.Because(fmt.Sprintf("it is not in %s", p.Latest))))
+		p.plan.Steps = append(p.plan.Steps, removal(o, step.Because(fmt.Sprintf("it is not in %s", p.Latest))))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
 	"slipway.dev/slipway/internal/fieldowner"
 	"slipway.dev/slipway/internal/step"
@@ -67,7 +66,7 @@ func (p *planner) stops() bool {
 	}
 	p.plan.Rolling = "waits until the rollout has let the workloads go: there is no rolloutPlan any more"
 	if p.Rollout.DeletionTimestamp == nil {
-		p.plan.Steps = append(p.plan.Steps, p.removal(p.Rollout, &oamv1beta1.AppRollout{}, "there is no rolloutPlan any more"))
+		p.plan.Steps = append(p.plan.Steps, removal(p.Rollout, "there is no rolloutPlan any more"))
 	}
 	return true
 }
@@ -150,6 +149,6 @@ func (p *planner) block(format string, values ...any) {
 	}
 }
 
-func (p *planner) removal(o, kind step.Object, why step.Because) step.Step {
-	return step.DeleteSet{Because: why, Target: step.On(o), Set: kind}
+func removal(o step.Object, why step.Because) step.Step {
+	return step.DeleteSet{Because: why, Target: step.On(o), Set: o}
 }

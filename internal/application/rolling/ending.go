@@ -107,9 +107,7 @@ func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []s
 }
 
 func remove(live *unstructured.Unstructured, why step.Because) step.Step {
-	kind := &unstructured.Unstructured{}
-	kind.SetGroupVersionKind(live.GroupVersionKind())
-	return step.DeleteSet{Because: why, Target: step.On(live), Set: kind}
+	return step.DeleteSet{Because: why, Target: step.On(live), Set: live}
 }
 
 func same(a, b *unstructured.Unstructured) bool {
