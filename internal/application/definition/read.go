@@ -226,7 +226,7 @@ func printed(imports map[string]*ast.ImportSpec, decls []ast.Decl) (string, erro
 	}
 	file.Decls = append(file.Decls, decls...)
 	text, err := format.Node(file, format.UseSpaces(2), format.TabIndent(false)) // YAML shows text with tabs on one line
-	return strings.TrimLeft(string(text), "\n"), err
+	return strings.TrimLeft(string(text), " \n"), err
 }
 
 func (h head) definition(name, template string) Definition {
