@@ -141,6 +141,7 @@ func TestServerMakesNoOtherRevisionOfRandomTemplates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 2 {
 			template := drawTemplate(t)
+			keep(t, template)
 			templateCheck(t, ctx, template)
 			podCheck(t, ctx, template)
 		}

@@ -3,6 +3,7 @@
 package revision
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +19,15 @@ type variant struct {
 }
 
 func (v variant) template(t *testing.T) *corev1.PodTemplateSpec {
+	t.Helper()
+	template, err := v.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
+
+func (v variant) read() (*corev1.PodTemplateSpec, error) {
 	join := func(a, b string) string { return strings.Trim(a+","+b, ",") }
 	image := `"image":"nginx:1"`
 	if strings.Contains(v.container, `"image":`) {
@@ -27,9 +37,9 @@ func (v variant) template(t *testing.T) *corev1.PodTemplateSpec {
 		join(`"containers":[{`+join(join(`"name":"main"`, image), v.container)+`}]`, v.spec) + `}}`
 	template := &corev1.PodTemplateSpec{}
 	if err := json.Unmarshal([]byte(raw), template); err != nil {
-		t.Fatalf("the variant is not JSON: %v\n%s", err, raw)
+		return nil, fmt.Errorf("the variant is not JSON: %w\n%s", err, raw)
 	}
-	return template
+	return template, nil
 }
 
 func volume(source string) string { return `"volumes":[{"name":"a"` + source + `}]` }
@@ -161,6 +171,7 @@ func TestServerMakesNoOtherRevision(t *testing.T) {
 	for sentence, v := range all {
 		t.Run(sentence, func(t *testing.T) {
 			template := v.template(t)
+			onlyWhereKept(t, template)
 			templateCheck(t, t.Context(), template)
 			if !v.templateOnly {
 				podCheck(t, t.Context(), template)
