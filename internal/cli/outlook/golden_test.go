@@ -72,6 +72,22 @@ func (s *scene) held(apiVersion, kind string) *unstructured.Unstructured {
 	return w
 }
 
+// surging is a DaemonSet of three pods that nothing holds, and that makes new pods beside older ones. It has a newer template.
+func (s *scene) surging(n int64) *unstructured.Unstructured {
+	w := s.workload("apps/v1", "DaemonSet", "web", 3, fields{
+		"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": n, "maxUnavailable": int64(0)}},
+	})
+	s.newer(w, nil)
+	return w
+}
+
+// doesNotStart gives a pod an image that cannot be pulled.
+func doesNotStart(p *corev1.Pod) {
+	p.Spec.Containers[0].Image = "registry.test/app:v2"
+	p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+}
+
 // definition has the kind Flock say how it is rolled out.
 func (s *scene) definition() {
 	d := &unstructured.Unstructured{Object: map[string]any{}}
@@ -162,6 +178,15 @@ func TestWhatIsForeseen(t *testing.T) {
 			s.newer(w, nil)
 			return rollout(w, 1, nil)
 		},
+		"not-held-daemonset-that-surges": func(s *scene) *rolloutv1alpha1.RolloutTrait { return rollout(s.surging(1), 1, nil) },
+		"a-surge-that-does-not-start": func(s *scene) *rolloutv1alpha1.RolloutTrait {
+			w := s.surging(2)
+			newest := s.revision(w, 2)
+			besides := s.pod(w, 3, newest.Name)
+			doesNotStart(besides)
+			s.objects = append(s.objects, besides)
+			return rollout(w, 1, nil)
+		},
 		"no-workload": func(*scene) *rolloutv1alpha1.RolloutTrait {
 			r := rollout(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet"}}, 1, nil)
 			r.Spec.TargetRef.Name = "web"
@@ -178,9 +203,8 @@ func TestWhatIsForeseen(t *testing.T) {
 			put(s.t, w, fields{"status.updateRevision": newest.Name, "status.observedGeneration": w.GetGeneration(), "spec.updateStrategy.rollingUpdate.partition": int64(5)})
 			for _, o := range s.objects {
 				if p, is := o.(*corev1.Pod); is && p.Name == "web-5" {
-					p.Spec.Containers[0].Image, p.Labels[kruisev1alpha1.LabelRevision] = "registry.test/app:v2", newest.Name
-					p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
-					p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+					p.Labels[kruisev1alpha1.LabelRevision] = newest.Name
+					doesNotStart(p)
 				}
 			}
 			return rollout(w, 2, nil)
