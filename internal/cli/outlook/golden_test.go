@@ -3,13 +3,8 @@
 package outlook
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,28 +13,8 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 const (
 	kruise  = "apps.kruise.io/v1alpha1"
@@ -109,7 +84,7 @@ func TestForward(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
-			golden(t, name, s.foresee(rollout(s.held(kind[0], kind[1]), 1, "50%", nil), nil).Lines(false))
+			golden.Lines(t, name+".txt", s.foresee(rollout(s.held(kind[0], kind[1]), 1, "50%", nil), nil).Lines(false))
 		})
 	}
 }
@@ -236,7 +211,7 @@ func TestWhatIsForeseen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
-			golden(t, name, s.foresee(make(s), nil).Lines(false))
+			golden.Lines(t, name+".txt", s.foresee(make(s), nil).Lines(false))
 		})
 	}
 }
