@@ -153,6 +153,11 @@ func TestWhatIsForeseen(t *testing.T) {
 			s.newer(w, nil)
 			return rollout(w, 1, nil)
 		},
+		"recreates-what-could-stay": func(s *scene) *rolloutv1alpha1.RolloutTrait {
+			w := s.workload(kruise2, "StatefulSet", "web", 3, nil)
+			s.newer(w, fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true, "podUpdatePolicy": "ReCreate"}})
+			return rollout(w, 1, nil)
+		},
 		"not-held-daemonset-that-surges": func(s *scene) *rolloutv1alpha1.RolloutTrait { return rollout(s.surging(1), 1, nil) },
 		"a-surge-that-does-not-start": func(s *scene) *rolloutv1alpha1.RolloutTrait {
 			w := s.surging(2)
