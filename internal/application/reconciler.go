@@ -128,5 +128,5 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 		}
 		outcomes = append(outcomes, deployed...)
 	}
-	return report.Result(outcomes, nil, r.report(ctx, app, told, outcomes), told.again)
+	return report.Result(outcomes, told.failed, r.report(ctx, app, told, outcomes))
 }

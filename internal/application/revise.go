@@ -56,23 +56,28 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 		return nil, nil, err
 	}
 	if decided == nil {
+		told.parsed()
 		told.no(oamv1beta1.ConditionRevision, "NoRevision", "the numbers of revisions are used up")
 		return nil, nil, nil
 	}
 	var made *oamv1beta1.ApplicationRevision
 	var steps []step.Step
+	var next oamv1beta1.Revision
 	switch decided := decided.(type) {
 	case revision.Unchanged:
 		told.revised(&oamv1beta1.Revision{Name: decided.Revision.Name, Revision: decided.Revision.Spec.Revision, RevisionHash: decided.Hash})
 		return decided.Revision, nil, nil
 	case revision.Again:
+		next = decided.Next
 		made, err = revision.Repeat(decided, app)
 	case revision.New:
-		made, steps, err = r.draft(ctx, app, definitions, content, decided.Next, known, told)
+		next = decided.Next
+		made, steps, err = r.draft(ctx, app, definitions, content, next, known, told)
 	}
 	var tooBig *revision.TooBig
 	switch {
 	case errors.As(err, &tooBig):
+		told.rendered(next.Name)
 		told.no(oamv1beta1.ConditionRevision, "TooBig", err.Error())
 		return nil, nil, nil
 	case err != nil || made == nil:
@@ -80,11 +85,21 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 	}
 	steps = append(steps, step.CreateSet{Because: "the application, or a definition of it, has changed", Set: made})
 	outcomes := r.others.Steps(ctx, app.UID, steps)
-	if apply.Errors(outcomes) != nil || apply.Conflicts(outcomes) {
-		told.no(oamv1beta1.ConditionRevision, "NotRecorded", fmt.Sprintf("revision %s is not recorded yet", made.Name))
-		return nil, outcomes, nil //nolint:nilerr // the outcomes have it
+	if err := apply.Errors(outcomes); err != nil || apply.Conflicts(outcomes) {
+		said := fmt.Sprintf("revision %s is not recorded yet", next.Name)
+		if err != nil {
+			said += ": " + err.Error()
+		}
+		told.rendered(next.Name)
+		told.no(oamv1beta1.ConditionRevision, "NotRecorded", said)
+		return nil, outcomes, nil
 	}
-	stored, err := r.revision(ctx, app, made.Name)
+	return r.recorded(ctx, app, made.Name, outcomes, told)
+}
+
+// recorded is a revision as it was just stored.
+func (r *Reconciler) recorded(ctx context.Context, app *oamv1beta1.Application, name string, outcomes []apply.Outcome, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+	stored, err := r.revision(ctx, app, name)
 	if err != nil || stored == nil {
 		return nil, outcomes, err
 	}
@@ -127,8 +142,6 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	plain, err := r.render(ctx, app, definitions, &next, nil) // a name of a component's revision alone makes no other one
 	if said(told, err) {
 		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, err
 	}
 	components, err := r.components(ctx, app, known, plain)
 	if err != nil {
@@ -137,8 +150,6 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	rendered, err := r.render(ctx, app, definitions, &next, components)
 	if said(told, err) {
 		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, err
 	}
 	var steps []step.Step
 	for i := range components {
@@ -186,13 +197,22 @@ func (r *Reconciler) components(ctx context.Context, app *oamv1beta1.Application
 	}
 }
 
-// said tells people what keeps components from being rendered, and whether it was that.
+// said tells people what keeps components from being rendered, and whether it is known. What stands in the application itself is for
+// who wrote that, and Parsed says so; what templates make of it is Render. What only could not be done now leaves open which it is.
 func said(told *telling, err error) bool {
-	problems := render.ProblemsOf(err)
-	if problems == nil {
+	switch problems := render.ProblemsOf(err); {
+	case err == nil:
 		return false
+	case problems == nil:
+		told.parsed()
+		told.open(oamv1beta1.ConditionRender, "NotEvaluated", err.Error())
+		told.failed = err
+	case problems.OfTheUser():
+		told.no(oamv1beta1.ConditionParsed, "NotParsed", problems.Error())
+	default:
+		told.parsed()
+		told.no(oamv1beta1.ConditionRender, "NotRendered", problems.Error())
 	}
-	told.no(oamv1beta1.ConditionParsed, "NotParsed", problems.Error())
 	return true
 }
 
