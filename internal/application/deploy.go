@@ -17,30 +17,34 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// deploy brings the cluster one step closer to a revision.
-func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, remembered *memory, told *telling) ([]apply.Outcome, error) {
+// decides finds out how a revision lives, and what is to be done for it.
+func (r *Reconciler) decides(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision) (plan.World, plan.Plan, error) {
 	w, err := r.observe(ctx, app, latest)
 	if err != nil {
-		return nil, err
+		return w, plan.Plan{}, err
 	}
 	if err := r.watch(&w); err != nil {
-		return nil, err
+		return w, plan.Plan{}, err
 	}
+	return w, r.Plan(w), nil
+}
+
+// deploy brings the cluster one step closer to a revision.
+func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, w *plan.World, next plan.Plan, remembered *memory, told *telling) []apply.Outcome {
 	if (app.Spec.RolloutPlan != nil || app.IsRolloutTemplate()) && !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
-		return r.hold(ctx, app, told), nil
+		return r.hold(ctx, app, told)
 	}
-	next := r.Plan(w)
 	outcomes := r.others.Steps(ctx, app.UID, next.Steps)
-	r.services(ctx, app, latest, &w, told)
-	r.tell(&w, next, outcomes, told)
+	r.services(ctx, app, latest, w, told)
+	r.tell(w, next, outcomes, told)
 	if next.Done {
-		forgotten, err := r.tidy(ctx, app, &w, remembered)
+		forgotten, err := r.tidy(ctx, app, w, remembered)
 		if err != nil {
 			told.failed = err
 		}
 		outcomes = append(outcomes, forgotten...)
 	}
-	return outcomes, nil
+	return outcomes
 }
 
 // watch has the controller told when an object of the application changes.

@@ -28,7 +28,7 @@ type telling struct {
 	events []string
 	// failed is what could not be found out, and is tried again.
 	failed error
-	// written: the application itself was written, so that its status has to wait for the next look, which sees that.
+	// written: the application itself was written. Its status waits for the next look then, which sees that.
 	written bool
 }
 
@@ -150,6 +150,7 @@ func (r *Reconciler) report(ctx context.Context, app *oamv1beta1.Application, to
 		if err := r.own.Status(ctx, app, after); err != nil {
 			return err //nolint:wrapcheck // it names the object
 		}
+		told.written = true
 		r.announce(app, told)
 	}
 	return nil

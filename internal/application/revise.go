@@ -21,28 +21,48 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// revise finds the revision that has what the application asks for, and makes one when there is none. It returns nil as long as
-// that is not there, and has said why.
-func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+// asked is what an application asks for.
+type asked struct {
+	definitions render.Definitions
+	content     revision.Content
+	// hash is that of the content; empty when something is missing, and why says so.
+	hash string
+	why  error
+}
+
+func (r *Reconciler) asked(ctx context.Context, app *oamv1beta1.Application) (asked, error) {
 	definitions, err := r.definitions(ctx, app)
 	if err != nil {
-		return nil, nil, err
+		return asked{}, err
 	}
-	content := revision.Content{Application: app, Components: definitions.Components, Traits: definitions.Traits}
-	hash, err := content.Hash()
-	if err != nil { // something is missing, and whoever puts requests together says it best
-		_, wrong := requests(app, definitions, nil, nil)
-		told.no(oamv1beta1.ConditionParsed, "NotParsed", errors.Join(wrong, err).Error())
+	a := asked{definitions: definitions, content: revision.Content{Application: app, Components: definitions.Components, Traits: definitions.Traits}}
+	a.hash, a.why = a.content.Hash()
+	return a, nil
+}
+
+// revise finds the revision that has what the application asks for, and makes one when there is none. It returns nil as long as
+// that is not there, and has said why. What was remembered of it is good enough for as long as there is nothing to do.
+func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, asks asked, was *rest, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+	if asks.why != nil { // whoever puts requests together says best what is missing
+		why := asks.why
+		if _, wrong := requests(app, asks.definitions, nil, nil); wrong != nil {
+			why = wrong
+		}
+		told.no(oamv1beta1.ConditionParsed, "NotParsed", why.Error())
 		return nil, nil, nil
 	}
-	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == hash {
+	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == asks.hash {
+		if was != nil && was.hash == asks.hash && was.latest != nil && was.latest.Name == known.Name {
+			told.revised(known)
+			return was.latest, nil, nil
+		}
 		latest, err := r.revision(ctx, app, known.Name)
 		if err != nil || latest != nil && revision.IsComplete(latest) {
 			told.revised(known)
 			return latest, nil, err
 		}
 	}
-	return r.record(ctx, app, definitions, content, told)
+	return r.record(ctx, app, asks.definitions, asks.content, told)
 }
 
 // record makes the revision of a content that has none yet.
