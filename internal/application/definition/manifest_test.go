@@ -41,6 +41,29 @@ func TestShippedDefinitionsSurviveTheWayThroughTheirManifests(t *testing.T) {
 	}
 }
 
+func TestWhatIsShipped(t *testing.T) {
+	all, err := Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{ // component: its workload; trait: nothing
+		"webservice": "apps/v1 Deployment", "worker": "apps/v1 Deployment", "cloneset": "apps.kruise.io/v1alpha1 CloneSet", "statefulset": "apps/v1 StatefulSet",
+		"advanced-statefulset": "apps.kruise.io/v1beta1 StatefulSet", "cafedeployment": "apps.cafe.cloud.alipay.com/v1alpha1 CafeDeployment", "daemon": "apps/v1 DaemonSet",
+		"scaler": "", "expose": "", "ingress": "", "hpa": "", "labels": "", "annotations": "", "env": "", "resource": "", "sidecar": "",
+	}
+	got := map[string]string{}
+	for _, d := range all {
+		got[d.Name()] = ""
+		if d.Component != nil {
+			workload := d.Component.Spec.Workload.Definition
+			got[d.Name()] = workload.APIVersion + " " + workload.Kind
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTheManifestOfTheShippedDefinitionsIsUpToDate(t *testing.T) {
 	all, err := Shipped()
 	if err != nil {
