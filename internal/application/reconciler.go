@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -53,6 +54,9 @@ type Dependencies struct {
 	Managers []string
 	// Plan decides; nil means plan.Next.
 	Plan func(plan.World) plan.Plan
+	// Shown tells the versions of the objects of some kinds that an application controls, as a cache shows them, and false while it
+	// does not; nil means what SetupWithManager has watched.
+	Shown func(ctx context.Context, app client.Object, kinds []schema.GroupVersionKind) (map[owned.Ref]string, bool, error)
 	// Writes tells whether the cache shows our own writes; nil means a new tracker.
 	Writes *freshness.Tracker
 	// Apply are the settings of what writes for an application.
@@ -88,6 +92,9 @@ func New(d Dependencies) *Reconciler {
 		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply),
 		watches: owned.WatchedBy(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind()),
 	}
+	if r.Shown == nil {
+		r.Shown = r.watches.Versions
+	}
 	r.memories.Gone = func(uid types.UID) {
 		r.Writes.Forget(uid)
 		r.own.Forget(uid)
@@ -122,8 +129,8 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what Application %s asks for: %w", client.ObjectKeyFromObject(app), err)
 	}
-	if rests, err := r.rests(ctx, app, asks.hash, remembered.rest); err != nil || rests {
-		return ctrl.Result{}, err
+	if r.rests(ctx, app, asks.hash, remembered.rest) {
+		return ctrl.Result{}, nil
 	}
 	was := remembered.rest
 	remembered.rest = nil // until this look has found nothing to do

@@ -4,7 +4,6 @@ package application
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -112,18 +111,17 @@ func brief(latest *oamv1beta1.ApplicationRevision) *oamv1beta1.ApplicationRevisi
 	return b.DeepCopy() // and not a part of what was read, which would be kept with it
 }
 
-// rests tells whether all is as it was when there was nothing to do. It asks caches only, and never waits for them.
-func (r *Reconciler) rests(ctx context.Context, app *oamv1beta1.Application, hash string, was *rest) (bool, error) {
+// rests tells whether all is as it was when there was nothing to do. It asks caches only, and never waits for them. Where one fails, the
+// server is asked, and whoever does that has something to tell.
+func (r *Reconciler) rests(ctx context.Context, app *oamv1beta1.Application, hash string, was *rest) bool {
 	if was == nil || was.version != app.ResourceVersion || was.hash != hash {
-		return false, nil
+		return false
 	}
 	rollout := &oamv1beta1.AppRollout{}
-	switch err := r.Cache.Get(ctx, client.ObjectKeyFromObject(app), rollout, client.UnsafeDisableDeepCopy); {
-	case err != nil && !apierrors.IsNotFound(err):
-		return false, fmt.Errorf("reading AppRollout %s: %w", app.Name, err)
-	case rollout.ResourceVersion != was.rollout:
-		return false, nil
+	err := r.Cache.Get(ctx, client.ObjectKeyFromObject(app), rollout, client.UnsafeDisableDeepCopy)
+	if err != nil && !apierrors.IsNotFound(err) || rollout.ResourceVersion != was.rollout {
+		return false
 	}
-	objects, shown, err := r.watches.Versions(ctx, app, was.kinds)
-	return err == nil && shown && maps.Equal(objects, was.objects), err //nolint:wrapcheck // it names the kind
+	objects, shown, err := r.Shown(ctx, app, was.kinds)
+	return err == nil && shown && maps.Equal(objects, was.objects)
 }
