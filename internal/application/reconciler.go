@@ -76,7 +76,9 @@ type Reconciler struct {
 type memory struct {
 	// tidied is what was deployed when old revisions were last looked for: nothing that they are kept for has gone since.
 	tidied string
-	// rest is nil while there is something to do.
+	// latest is the revision that is deployed, in brief; nil while something is to be done.
+	latest *oamv1beta1.ApplicationRevision
+	// rest is nil while there is something to do, to say or to wait for.
 	rest *rest
 }
 
@@ -132,8 +134,8 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if r.rests(ctx, app, asks.hash, remembered.rest) {
 		return ctrl.Result{}, nil
 	}
-	was := remembered.rest
-	remembered.rest = nil // until this look has found nothing to do
+	was := remembered.latest
+	remembered.latest, remembered.rest = nil, nil // until this look has found nothing to do
 	told := newReport(app, r.Clock.Now())
 	latest, outcomes, err := r.revise(ctx, app, asks, was, told)
 	if err != nil {
@@ -146,13 +148,16 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
-	if was != nil && latest == was.latest && !next.Done {
+	if latest == was && !next.Done {
 		return r.pass(ctx, app, remembered) // what is done is done by the revision as it is stored
 	}
 	outcomes = append(outcomes, r.deploy(ctx, app, latest, &w, next, remembered, told)...)
 	reported := r.report(ctx, app, told, outcomes)
+	if next.Done {
+		remembered.latest = brief(latest)
+	}
 	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil {
-		remembered.rest = rested(app, asks.hash, &w, latest)
+		remembered.rest = rested(app, asks.hash, &w)
 	}
 	return report.Result(outcomes, told.failed, reported)
 }

@@ -26,8 +26,6 @@ type rest struct {
 	// objects are the versions of those that the application controls, and kinds all that they may be of.
 	objects map[owned.Ref]string
 	kinds   []schema.GroupVersionKind
-	// latest is what a look needs of the revision as long as there is nothing to do; nil when that is much.
-	latest *oamv1beta1.ApplicationRevision
 }
 
 // maxRemembered is how many bytes are remembered of a revision. Most have a few thousand; definitions may make as much as a store
@@ -35,8 +33,8 @@ type rest struct {
 const maxRemembered = 32 << 10
 
 // rested is what a look has seen that has found nothing to do; nil when the next one may see more without a change of any of this.
-func rested(app *oamv1beta1.Application, hash string, w *plan.World, latest *oamv1beta1.ApplicationRevision) *rest {
-	s := &rest{version: app.ResourceVersion, hash: hash, objects: map[owned.Ref]string{}, latest: brief(latest)}
+func rested(app *oamv1beta1.Application, hash string, w *plan.World) *rest {
+	s := &rest{version: app.ResourceVersion, hash: hash, objects: map[owned.Ref]string{}}
 	if w.Rollout != nil {
 		s.rollout = w.Rollout.ResourceVersion
 	}
@@ -70,7 +68,7 @@ func (s *rest) of(kind schema.GroupVersionKind) {
 	}
 }
 
-// brief is a revision without what only its deployment needs: who applies something reads all of it.
+// brief is what a look needs of a revision as long as there is nothing to do; nil when that is much. Who applies something reads all.
 func brief(latest *oamv1beta1.ApplicationRevision) *oamv1beta1.ApplicationRevision {
 	b := &oamv1beta1.ApplicationRevision{}
 	b.Name, b.Namespace = latest.Name, latest.Namespace
