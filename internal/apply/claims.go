@@ -122,7 +122,7 @@ func (a *Applier) mergePatch(ctx context.Context, owner types.UID, what string, 
 		a.doubt(owner, object, err)
 		return fmt.Errorf("patching %s %s: %w", what, name, err)
 	}
-	a.writes.Wrote(owner, object)
+	a.writes.Patched(owner, object)
 	return nil
 }
 

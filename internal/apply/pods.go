@@ -127,7 +127,7 @@ func (a *Applier) sendPodPatch(ctx context.Context, owner types.UID, t step.Targ
 		a.doubt(owner, pod, err)
 		return fmt.Errorf("patching pod %s: %w", t.Name, err)
 	}
-	a.writes.Wrote(owner, pod)
+	a.writes.Patched(owner, pod)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (a *Applier) patchConditions(ctx context.Context, owner types.UID, t step.T
 		a.doubt(owner, pod, err)
 		return t, fmt.Errorf("writing the conditions of pod %s: %w", t.Name, err)
 	}
-	a.writes.Wrote(owner, pod)
+	a.writes.Patched(owner, pod)
 	return step.On(pod), nil
 }
 
@@ -182,7 +182,7 @@ func (a *Applier) resizePod(ctx context.Context, owner types.UID, t step.Target,
 		}
 		return t, fmt.Errorf("resizing pod %s: %w", t.Name, err)
 	}
-	a.writes.Wrote(owner, pod)
+	a.writes.Patched(owner, pod)
 	return step.On(pod), nil
 }
 

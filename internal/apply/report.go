@@ -24,7 +24,7 @@ func (a *Applier) Status(ctx context.Context, before, after client.Object) error
 	if err := a.client.Status().Patch(ctx, after, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("writing the status of %s: %w", before.GetName(), err)
 	}
-	a.writes.Wrote(after.GetUID(), after)
+	a.writes.Patched(after.GetUID(), after)
 	return nil
 }
 

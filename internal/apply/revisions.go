@@ -50,7 +50,7 @@ func (a *Applier) patchRevision(ctx context.Context, owner types.UID, t step.Tar
 		a.doubt(owner, revision, err)
 		return fmt.Errorf("patching revision %s: %w", t.Name, err)
 	}
-	a.writes.Wrote(owner, revision)
+	a.writes.Patched(owner, revision)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (a *Applier) changeSet(ctx context.Context, owner types.UID, s step.ChangeS
 		a.doubt(owner, before, err)
 		return fmt.Errorf("patching pod set %s: %w", before.GetName(), err)
 	}
-	a.writes.Wrote(owner, after)
+	a.writes.Patched(owner, after)
 	return nil
 }
 

@@ -16,9 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/utils/ptr"
 
-	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/step"
@@ -30,9 +28,9 @@ type daemonSet struct {
 	play
 	set *appsv1.DaemonSet
 	// nodes are where a pod is to be, by name.
-	nodes       []string
-	surge, down int
-	to          string
+	nodes []string
+	rules DaemonSetRules
+	to    string
 }
 
 // DaemonSet tells what becomes of a DaemonSet with its defaults. Before is the live one; nil when there is none. It fails
@@ -44,12 +42,14 @@ func DaemonSet(wanted, before *appsv1.DaemonSet, live Live, now time.Time) (stor
 	if err := p.place(before, live); err != nil {
 		return story.Story{}, err
 	}
-	if err := p.limits(); err != nil {
+	rules, err := RulesOfDaemonSet(wanted, len(p.nodes))
+	if err != nil {
 		return story.Story{}, err
 	}
+	p.rules = rules
 	s := &p.story
 	s.By, s.Strategy = "Kubernetes' own DaemonSet controller, as it is documented", string(wanted.Spec.UpdateStrategy.Type)
-	s.Replicas, s.MaxUnavailable, s.MaxSurge = len(p.nodes), p.down, p.surge
+	s.Replicas, s.MaxUnavailable, s.MaxSurge = len(p.nodes), rules.Down, rules.Surge
 	p.begin()
 	p.compare("DaemonSet")
 	for range limit {
@@ -188,28 +188,6 @@ func operator(o corev1.NodeSelectorOperator) selection.Operator {
 	}
 }
 
-func (p *daemonSet) limits() error {
-	p.down = 1
-	rolling := ptr.Deref(p.set.Spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-	var err error
-	if p.surge, err = budget.Resolve(rolling.MaxSurge, len(p.nodes), budget.Up, "spec.updateStrategy.rollingUpdate.maxSurge"); err != nil {
-		return err
-	}
-	if rolling.MaxUnavailable == nil {
-		if p.surge > 0 {
-			p.down = 0
-		}
-		return nil
-	}
-	if p.down, err = budget.Resolve(rolling.MaxUnavailable, len(p.nodes), budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err != nil {
-		return err
-	}
-	if p.down == 0 && p.surge == 0 {
-		p.down = 1
-	}
-	return nil
-}
-
 // next decides one pass: pods come and go with nodes, and then some are updated.
 func (p *daemonSet) next() {
 	on := map[string][]*actor{}
@@ -226,10 +204,10 @@ func (p *daemonSet) next() {
 			p.remove(a, story.Delete, "", "no pod is to be on its node any more")
 		}
 	}
-	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+	if p.rules.OnDelete {
 		return
 	}
-	if p.surge > 0 {
+	if p.rules.Surge > 0 {
 		p.surges(on)
 		return
 	}
@@ -245,8 +223,8 @@ func (p *daemonSet) next() {
 			case a.updated:
 			case !a.ready:
 				p.remove(a, story.Recreate, "", "the template has changed, and it is not available anyway")
-			case taken < p.down:
-				p.remove(a, story.Recreate, "", fmt.Sprintf("the template has changed, and %s may be unavailable", step.Counted(p.down, "pod", "pods")))
+			case taken < p.rules.Down:
+				p.remove(a, story.Recreate, "", fmt.Sprintf("the template has changed, and %s may be unavailable", step.Counted(p.rules.Down, "pod", "pods")))
 				taken++
 			}
 		}
@@ -269,8 +247,8 @@ func (p *daemonSet) surges(on map[string][]*actor) {
 		case old == nil:
 		case updated != nil && updated.ready:
 			p.remove(old, story.Recreate, "", "its successor is available")
-		case updated == nil && made < p.surge:
-			p.born(node, fmt.Sprintf("the template has changed, and %s may be there besides", step.Counted(p.surge, "pod", "pods")))
+		case updated == nil && made < p.rules.Surge:
+			p.born(node, fmt.Sprintf("the template has changed, and %s may be there besides", step.Counted(p.rules.Surge, "pod", "pods")))
 			made++
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/utils/ptr"
 
-	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
@@ -21,11 +20,8 @@ import (
 // statefulSet is a StatefulSet in a story.
 type statefulSet struct {
 	play
-	set         *appsv1.StatefulSet
-	first, last int
-	// partition is the lowest ordinal that is updated, and down how many pods are updated at once.
-	partition, down int
-	ordered         bool
+	set   *appsv1.StatefulSet
+	rules StatefulSetRules
 	// from and to are hashes of the revisions.
 	from, to string
 }
@@ -33,28 +29,17 @@ type statefulSet struct {
 // StatefulSet tells what becomes of a StatefulSet with its defaults. Before is the live one; nil when there is none. It
 // fails on numbers that cannot be read.
 func StatefulSet(wanted, before *appsv1.StatefulSet, live Live, now time.Time) (story.Story, error) {
-	replicas := int(ptr.Deref(wanted.Spec.Replicas, 1))
-	p := &statefulSet{set: wanted, down: 1, ordered: wanted.Spec.PodManagementPolicy != appsv1.ParallelPodManagement}
-	if wanted.Spec.Ordinals != nil {
-		p.first = int(wanted.Spec.Ordinals.Start)
+	rules, err := RulesOfStatefulSet(wanted)
+	if err != nil {
+		return story.Story{}, err
 	}
-	p.last, p.partition = p.first+replicas-1, p.first
-	if r := wanted.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		p.partition = p.first + int(ptr.Deref(r.Partition, 0)) // it counts from the first ordinal on
-		if r.MaxUnavailable != nil {
-			down, err := budget.Resolve(r.MaxUnavailable, replicas, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable")
-			if err != nil {
-				return story.Story{}, err
-			}
-			p.down = max(1, down)
-		}
-	}
+	p := &statefulSet{set: wanted, rules: rules}
 	p.pause = time.Duration(wanted.Spec.MinReadySeconds) * time.Second
 	p.cast(before, live, now)
 	s := &p.story
 	s.By, s.Strategy = "Kubernetes' own StatefulSet controller, as it is documented", string(wanted.Spec.UpdateStrategy.Type)
-	s.Replicas, s.MaxUnavailable = replicas, p.down
-	s.Partition = min(max(0, p.partition-p.first), replicas)
+	s.Replicas, s.MaxUnavailable = int(ptr.Deref(wanted.Spec.Replicas, 1)), rules.Down
+	s.Partition = min(max(0, rules.Partition-rules.First), s.Replicas)
 	p.begin()
 	p.compare("StatefulSet")
 	for range limit {
@@ -103,30 +88,30 @@ func (p *statefulSet) next() {
 	for _, a := range p.pods {
 		there[a.ordinal] = true
 	}
-	for n := p.first; n <= p.last; n++ {
+	for n := p.rules.First; n <= p.rules.Last; n++ {
 		if there[n] {
 			continue
 		}
 		p.born(n)
-		if p.ordered {
+		if p.rules.Ordered {
 			return
 		}
 	}
 	for _, a := range slices.Backward(slices.Clone(p.pods)) {
-		if a.ordinal >= p.first && a.ordinal <= p.last {
+		if p.rules.Wants(a.ordinal) {
 			continue
 		}
 		p.remove(a, story.Delete, "", "its ordinal is not wanted any more")
-		if p.ordered {
+		if p.rules.Ordered {
 			return
 		}
 	}
-	if len(p.before) > 0 || p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+	if len(p.before) > 0 || p.rules.OnDelete {
 		return
 	}
 	taken := 0
 	for _, a := range slices.Backward(slices.Clone(p.pods)) {
-		if taken < p.down && !a.updated && a.ordinal >= p.partition {
+		if taken < p.rules.Down && !a.updated && a.ordinal >= p.rules.Partition {
 			p.remove(a, story.Recreate, p.to, "the template has changed, and pods are updated from the highest ordinal down")
 			taken++
 		}
@@ -136,7 +121,7 @@ func (p *statefulSet) next() {
 // born makes a pod: of the revision before where the partition keeps that.
 func (p *statefulSet) born(n int) {
 	hash := p.to
-	if p.set.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && n < p.partition && p.from != unrecorded {
+	if p.rules.Keeps(n) && p.from != unrecorded {
 		hash = p.from
 	}
 	p.create(&actor{name: ordinal.Name(p.set.Name, n), ordinal: n, revision: hash, updated: hash == p.to}, "its ordinal has no pod")
@@ -152,7 +137,7 @@ func (p *statefulSet) left() {
 	}
 	switch {
 	case old == 0:
-	case p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+	case p.rules.OnDelete:
 		p.story.Left = append(p.story.Left, step.Counted(old, "pod is", "pods are")+" updated when somebody deletes them (updateStrategy.type is OnDelete)")
 	default:
 		p.story.Left = append(p.story.Left, step.Counted(old, "pod stays", "pods stay")+" on older revisions, as updateStrategy.rollingUpdate.partition asks")

@@ -51,6 +51,7 @@ type write struct {
 	uid             types.UID
 	resourceVersion string
 	deleted         bool
+	patched         bool // of what the cache has shown before
 	unsure          bool // whether it was made at all
 	made, verify    time.Time
 }
@@ -63,9 +64,16 @@ func New(cache, live client.Reader, clock clock.PassiveClock, timeout time.Durat
 	return &Tracker{cache: cache, live: live, clock: clock, timeout: timeout, owners: map[types.UID]map[key]*write{}, empty: map[string]client.Object{}}
 }
 
-// Wrote notes that object was created or patched for owner; it holds what the server answered.
+// Wrote notes that object was created for owner, or that it is there and the cache may never have shown it; it holds what the
+// server answered.
 func (t *Tracker) Wrote(owner types.UID, object client.Object) {
 	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion()})
+}
+
+// Patched notes that object, which the cache has shown or which was created for owner just now, was patched; it holds what the server
+// answered. When the cache has shown it and shows it no longer, it is gone by now, and that counts as seen.
+func (t *Tracker) Patched(owner types.UID, object client.Object) {
+	t.note(owner, object, &write{uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), patched: true})
 }
 
 // Deleted notes that object, at the version that it holds, was deleted for owner. It counts as seen when the cache shows it terminating.
@@ -103,6 +111,9 @@ func (t *Tracker) note(owner types.UID, object client.Object, w *write) {
 	w.object = t.empty[k.kind]
 	if t.owners[owner] == nil {
 		t.owners[owner] = map[key]*write{}
+	}
+	if before := t.owners[owner][k]; before != nil && before.uid == w.uid && !before.patched {
+		w.patched = false // the cache may not have shown yet what was patched
 	}
 	t.owners[owner][k] = w
 }
@@ -169,7 +180,7 @@ func (w *write) shownBy(ctx context.Context, reader client.Reader, name types.Na
 	err := reader.Get(ctx, name, object, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
-		return w.deleted
+		return w.deleted || w.patched
 	case err != nil:
 		return false
 	case object.GetUID() != w.uid:

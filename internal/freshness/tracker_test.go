@@ -53,26 +53,38 @@ const owner types.UID = "set"
 
 func TestTheCacheHasSeenAWrite(t *testing.T) {
 	wrote := func(tr *freshness.Tracker) { tr.Wrote(owner, podAt("1", "10")) }
+	patched := func(tr *freshness.Tracker) { tr.Patched(owner, podAt("1", "10")) }
 	deleted := func(tr *freshness.Tracker) { tr.Deleted(owner, podAt("1", "10")) }
+	both := func(first, second func(*freshness.Tracker)) func(*freshness.Tracker) {
+		return func(tr *freshness.Tracker) { first(tr); second(tr) }
+	}
 	for sentence, c := range map[string]struct {
 		write  func(*freshness.Tracker)
 		cached *corev1.Pod
 		stale  bool
 	}{
-		"nothing was written":                              {func(*freshness.Tracker) {}, nil, false},
-		"written, and the cache shows that version":        {wrote, podAt("1", "10"), false},
-		"written, and the cache shows a later one":         {wrote, podAt("1", "11"), false},
-		"versions are numbers, not text":                   {wrote, podAt("1", "9"), true},
-		"written, and the cache has nothing":               {wrote, nil, true},
-		"written, and already terminating":                 {wrote, terminating(podAt("1", "9")), false},
-		"written, and the name belongs to another pod now": {wrote, podAt("2", "20"), false},
-		"written, and the cache shows an earlier namesake": {wrote, podAt("0", "5"), true},
-		"an earlier namesake on its way out is no better":  {wrote, terminating(podAt("0", "5")), true},
-		"deleted, and the cache shows an earlier namesake": {deleted, podAt("0", "5"), true},
-		"deleted, and the cache still shows it":            {deleted, podAt("1", "12"), true},
-		"deleted, and the cache shows it terminating":      {deleted, terminating(podAt("1", "12")), false},
-		"deleted, and gone from the cache":                 {deleted, nil, false},
-		"deleted, and the name belongs to another pod now": {deleted, podAt("2", "20"), false},
+		"nothing was written":                                  {func(*freshness.Tracker) {}, nil, false},
+		"written, and the cache shows that version":            {wrote, podAt("1", "10"), false},
+		"written, and the cache shows a later one":             {wrote, podAt("1", "11"), false},
+		"versions are numbers, not text":                       {wrote, podAt("1", "9"), true},
+		"written, and the cache has nothing":                   {wrote, nil, true},
+		"written, and already terminating":                     {wrote, terminating(podAt("1", "9")), false},
+		"written, and the name belongs to another pod now":     {wrote, podAt("2", "20"), false},
+		"written, and the cache shows an earlier namesake":     {wrote, podAt("0", "5"), true},
+		"an earlier namesake on its way out is no better":      {wrote, terminating(podAt("0", "5")), true},
+		"patched, and the cache shows an older version":        {patched, podAt("1", "9"), true},
+		"patched, and the cache shows that version":            {patched, podAt("1", "10"), false},
+		"patched, and gone from the cache":                     {patched, nil, false},
+		"patched twice, and gone from the cache":               {both(patched, patched), nil, false},
+		"made and patched, and the cache has nothing yet":      {both(wrote, patched), nil, true},
+		"made, patched twice, and the cache has nothing":       {both(wrote, both(patched, patched)), nil, true},
+		"a namesake made before, patched, gone from the cache": {both(func(tr *freshness.Tracker) { tr.Wrote(owner, podAt("0", "5")) }, patched), nil, false},
+		"patched, and the cache shows an earlier namesake":     {patched, podAt("0", "5"), true},
+		"deleted, and the cache shows an earlier namesake":     {deleted, podAt("0", "5"), true},
+		"deleted, and the cache still shows it":                {deleted, podAt("1", "12"), true},
+		"deleted, and the cache shows it terminating":          {deleted, terminating(podAt("1", "12")), false},
+		"deleted, and gone from the cache":                     {deleted, nil, false},
+		"deleted, and the name belongs to another pod now":     {deleted, podAt("2", "20"), false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cache := &view{pods: map[string]*corev1.Pod{}}

@@ -17,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/test/builders"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/stage"
 )
 
 const v2 = "registry.test/app:v2"
@@ -89,11 +91,11 @@ func TestWhatPeopleAreTold(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := enter(t, c.set)
-			r.settle()
-			r.told = nil
-			r.edit(c.edit)
-			r.settle()
-			if diff := cmp.Diff(c.events, r.events(), cmpopts.EquateEmpty()); diff != "" {
+			r.Settle()
+			r.Told = nil
+			r.Edit(c.edit)
+			r.Settle()
+			if diff := cmp.Diff(c.events, r.Events(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 			if got := r.condition(cafev1alpha1.ConditionReady); got != c.ready {
@@ -114,19 +116,19 @@ func TestRefusedWritesAreTold(t *testing.T) {
 	} {
 		t.Run(refuse, func(t *testing.T) {
 			r := enter(t, inCell(1))
-			r.settle()
-			r.edit(c.edit)
-			r.door.refuse = refuse
+			r.Settle()
+			r.Edit(c.edit)
+			r.Door.Refuse = refuse
 			for range 2 { // the first may only record the template
-				if err := r.pass(); err != nil {
+				if err := r.Pass(); err != nil {
 					break
 				}
 			}
 			if got := r.condition(c.kind); got != c.condition {
 				t.Errorf("%s is %q, want %q", c.kind, got, c.condition)
 			}
-			r.door.refuse = ""
-			r.settle()
+			r.Door.Refuse = ""
+			r.Settle()
 			if got := r.condition(c.kind); got != "False" {
 				t.Errorf("afterwards %s is %q, want False", c.kind, got)
 			}
@@ -143,18 +145,18 @@ func TestTheConditionFollowsTheTraffic(t *testing.T) {
 			t.Errorf("the condition is %q, want %q", got, want)
 		}
 	}
-	r.settle()
+	r.Settle()
 	waits("True WaitingForComponents: pod web-1: components lb, rpc have to take it on")
 	r.takesOn("lb")
 	waits("True WaitingForComponents: pod web-1: component rpc has to take it on")
-	if got := r.set().Status.AvailableReplicas; got != 0 {
+	if got := r.Set().Status.AvailableReplicas; got != 0 {
 		t.Errorf("%d pods are available before the last component is there", got)
 	}
 	r.takesOn("rpc")
 	waits("False")
 
-	r.edit(image(v2))
-	r.settle()
+	r.Edit(image(v2))
+	r.Settle()
 	waits("True WaitingForComponents: pod web-1: components lb, rpc have to let go of it before it is updated")
 	const held = "False WaitingForPods: 0 of 1 pod available, 0 of 1 updated; components that route traffic have to let go of pods before their update; " +
 		"waiting for pod web-1 (components lb, rpc have to let go of it before it is updated)"
@@ -162,7 +164,7 @@ func TestTheConditionFollowsTheTraffic(t *testing.T) {
 		t.Errorf("Ready is %q, want %q", got, held)
 	}
 	r.letsGo("rpc")
-	if got := r.pods()[0].Spec.Containers[0].Image; got == v2 {
+	if got := r.Pods()[0].Spec.Containers[0].Image; got == v2 {
 		t.Error("the pod was changed before lb let go of it")
 	}
 	r.letsGo("lb")
@@ -178,14 +180,14 @@ func TestTheConditionFollowsTheTraffic(t *testing.T) {
 // TestAPodThatAPersonDeletes: the finalizer holds it, the gate closes, and the condition says whom it waits for.
 func TestAPodThatAPersonDeletes(t *testing.T) {
 	r := enter(t, inCell(1).Traffic("lb"))
-	r.settle()
+	r.Settle()
 	r.takesOn("lb")
-	doomed := r.pods()[0]
-	if err := r.server.Delete("user", api.Pods, client.ObjectKeyFromObject(doomed), nil, nil); err != nil {
+	doomed := r.Pods()[0]
+	if err := r.Server.Delete("user", api.Pods, client.ObjectKeyFromObject(doomed), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.settle()
-	if gate := conditionOf(r.pods()[0], cafev1alpha1.ConditionInPlaceUpdateReady); gate.Status != corev1.ConditionFalse {
+	r.Settle()
+	if gate := pod.Condition(r.Pods()[0], cafev1alpha1.ConditionInPlaceUpdateReady); gate.Status != corev1.ConditionFalse {
 		t.Errorf("the gate is %s", gate.Status)
 	}
 	for _, want := range []string{"pod web-1: component lb has to let go of it before it can go", "pod web-2: component lb has to take it on"} {
@@ -194,7 +196,7 @@ func TestAPodThatAPersonDeletes(t *testing.T) {
 		}
 	}
 	r.letsGo("lb")
-	if left := r.pods(); len(left) != 1 || left[0].UID == doomed.UID {
+	if left := r.Pods(); len(left) != 1 || left[0].UID == doomed.UID {
 		t.Errorf("%d pods are left, the deleted one among them", len(left))
 	}
 }
@@ -202,15 +204,15 @@ func TestAPodThatAPersonDeletes(t *testing.T) {
 // TestPodsStayInTheirUnit: what is recorded is what pods are made from, unit included.
 func TestPodsStayInTheirUnit(t *testing.T) {
 	r := enter(t, inCell(1))
-	r.settle()
-	required := r.pods()[0].Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	r.Settle()
+	required := r.Pods()[0].Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	want := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: cafev1alpha1.LabelCell, Operator: corev1.NodeSelectorOpIn, Values: []string{"CellA"}},
 	}}}}
 	if diff := cmp.Diff(want, required); diff != "" {
 		t.Errorf("required affinity (-want +got):\n%s", diff)
 	}
-	if r.set().Spec.Template.Spec.Affinity != nil {
+	if r.Set().Spec.Template.Spec.Affinity != nil {
 		t.Error("the template of the spec has changed")
 	}
 }
@@ -218,7 +220,7 @@ func TestPodsStayInTheirUnit(t *testing.T) {
 // TestCountsAreToldOnceASecond: pods come and go faster than a status should be written. What turns a condition is told at once.
 func TestCountsAreToldOnceASecond(t *testing.T) {
 	r := enter(t, inCell(3))
-	r.settle()
+	r.Settle()
 	for _, moment := range []struct {
 		says            string
 		ready           []corev1.ConditionStatus // of each pod
@@ -232,58 +234,57 @@ func TestCountsAreToldOnceASecond(t *testing.T) {
 		{"it is told in the end", []corev1.ConditionStatus{"False", "False", "True"}, 300 * time.Millisecond, 1, 1, 0},
 		{"that all are back turns the condition again", []corev1.ConditionStatus{"True", "True", "True"}, 0, 3, 3, 0},
 	} {
-		r.clock.SetTime(r.clock.Now().Add(moment.passes))
-		for i, p := range r.pods() {
-			r.must(r.server.Modify("node", api.Pods, client.ObjectKeyFromObject(p), api.Status, func(o client.Object) { r.run(o.(*corev1.Pod), moment.ready[i]) }))
+		r.Clock.SetTime(r.Clock.Now().Add(moment.passes))
+		for i, p := range r.Pods() {
+			r.Must(r.Server.Modify("node", api.Pods, client.ObjectKeyFromObject(p), api.Status, func(o client.Object) { r.Run(o.(*corev1.Pod), moment.ready[i]) }))
 		}
-		result, err := r.look()
-		if err != nil {
+		if err := r.Pass(); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.set().Status.AvailableReplicas; got != moment.told || result.RequeueAfter != moment.wait {
+		if got := r.Set().Status.AvailableReplicas; got != moment.told || r.Looked != moment.wait {
 			t.Errorf("%s: %d available are told of %d, and it looks again in %s; want %d and %s",
-				moment.says, got, moment.available, result.RequeueAfter, moment.told, moment.wait)
+				moment.says, got, moment.available, r.Looked, moment.told, moment.wait)
 		}
 	}
 }
 
 func TestASettledSetCausesNoWrite(t *testing.T) {
 	r := enter(t, inCell(2).Traffic("lb"))
-	r.settle()
+	r.Settle()
 	r.takesOn("lb")
-	before := len(r.server.Log())
-	if err := r.pass(); err != nil || len(r.server.Log()) != before {
-		t.Errorf("error %v, %d writes", err, len(r.server.Log())-before)
+	before := len(r.Server.Log())
+	if err := r.Pass(); err != nil || len(r.Server.Log()) != before {
+		t.Errorf("error %v, %d writes", err, len(r.Server.Log())-before)
 	}
 }
 
 // TestTheStatusCountsWhatIsObserved: each counter has a number of its own, so that none can be taken for another.
 func TestTheStatusCountsWhatIsObserved(t *testing.T) {
 	r := enter(t, inCell(6))
-	r.settle()
-	first := r.set().Status.CurrentRevision
-	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
-	r.edit(func(s *cafev1alpha1.InPlaceSet) {
+	r.Settle()
+	first := r.Set().Status.CurrentRevision
+	r.Clock.SetTime(r.Clock.Now().Add(2 * time.Minute))
+	r.Edit(func(s *cafev1alpha1.InPlaceSet) {
 		image(v2)(s)
 		s.Spec.MinReadySeconds, s.Spec.Strategy.Partition = 60, ptr.To(intstr.FromInt32(3))
 	})
 	for range 3 { // one after the other is updated, and the last one is not available yet
-		r.clock.SetTime(r.clock.Now().Add(time.Minute))
-		r.settle()
+		r.Clock.SetTime(r.Clock.Now().Add(time.Minute))
+		r.Settle()
 	}
 	var down *corev1.Pod
-	for _, p := range r.pods() {
-		since := conditionOf(p, corev1.PodReady).LastTransitionTime
-		if p.Spec.Containers[0].Image == v2 && (down == nil || since.Before(&conditionOf(down, corev1.PodReady).LastTransitionTime)) {
+	for _, p := range r.Pods() {
+		since := pod.Condition(p, corev1.PodReady).LastTransitionTime
+		if p.Spec.Containers[0].Image == v2 && (down == nil || since.Before(&pod.Condition(down, corev1.PodReady).LastTransitionTime)) {
 			down = p
 		}
 	}
-	r.must(r.server.Modify("node", api.Pods, client.ObjectKeyFromObject(down), api.Status, func(o client.Object) { r.run(o.(*corev1.Pod), corev1.ConditionFalse) }))
-	r.clock.SetTime(r.clock.Now().Add(2 * time.Second))
-	if err := r.pass(); err != nil {
+	r.Must(r.Server.Modify("node", api.Pods, client.ObjectKeyFromObject(down), api.Status, func(o client.Object) { r.Run(o.(*corev1.Pod), corev1.ConditionFalse) }))
+	r.Clock.SetTime(r.Clock.Now().Add(2 * time.Second))
+	if err := r.Pass(); err != nil {
 		t.Fatal(err)
 	}
-	got := r.set().Status
+	got := r.Set().Status
 	want := cafev1alpha1.InPlaceSetStatus{
 		ObservedGeneration: 2, Replicas: 6, ReadyReplicas: 5, AvailableReplicas: 4, UpdatedReplicas: 3, UpdatedReadyReplicas: 2, UpdatedAvailableReplicas: 1,
 		CurrentRevision: first, UpdateRevision: got.UpdateRevision, LabelSelector: "app=web",
@@ -294,9 +295,9 @@ func TestTheStatusCountsWhatIsObserved(t *testing.T) {
 	if got.UpdateRevision == first || got.UpdateRevision == "" {
 		t.Errorf("the update revision is %q, and the current one %q", got.UpdateRevision, first)
 	}
-	r.edit(func(s *cafev1alpha1.InPlaceSet) { s.Spec.MinReadySeconds, s.Spec.Strategy.Partition = 0, nil })
-	r.settle()
-	if end := r.set().Status; end.CurrentRevision != got.UpdateRevision || end.UpdatedReplicas != 6 {
+	r.Edit(func(s *cafev1alpha1.InPlaceSet) { s.Spec.MinReadySeconds, s.Spec.Strategy.Partition = 0, nil })
+	r.Settle()
+	if end := r.Set().Status; end.CurrentRevision != got.UpdateRevision || end.UpdatedReplicas != 6 {
 		t.Errorf("at the end the current revision is %q of %q, with %d pods updated", end.CurrentRevision, got.UpdateRevision, end.UpdatedReplicas)
 	}
 }
@@ -304,12 +305,12 @@ func TestTheStatusCountsWhatIsObserved(t *testing.T) {
 // TestANameOfARevisionThatIsTakenIsCounted: the next one is called otherwise.
 func TestANameOfARevisionThatIsTakenIsCounted(t *testing.T) {
 	r := enter(t, inCell(1))
-	r.settle()
-	name := r.set().Status.UpdateRevision
+	r.Settle()
+	name := r.Set().Status.UpdateRevision
 	other := enter(t, inCell(1))
-	other.must(other.server.Create("user", &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name}, Revision: 1}))
-	other.settle()
-	if s := other.set().Status; s.UpdateRevision == name || ptr.Deref(s.CollisionCount, 0) != 1 || s.AvailableReplicas != 1 {
+	other.Must(other.Server.Create("user", &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: stage.Web.Namespace, Name: name}, Revision: 1}))
+	other.Settle()
+	if s := other.Set().Status; s.UpdateRevision == name || ptr.Deref(s.CollisionCount, 0) != 1 || s.AvailableReplicas != 1 {
 		t.Errorf("the revision is %s (taken: %s), the count %d, with %d pods", s.UpdateRevision, name, ptr.Deref(s.CollisionCount, 0), s.AvailableReplicas)
 	}
 }

@@ -212,30 +212,30 @@ func TestOnePass(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := enter(t, c.set)
-			r.settle()
+			r.Settle()
 			for _, change := range c.edits {
-				r.edit(change)
+				r.Edit(change)
 			}
 			if c.pod != nil {
 				sub := api.Main
 				if c.status {
 					sub = api.Status
 				}
-				r.editPod("web-0", sub, c.pod)
+				r.EditPod("web-0", sub, c.pod)
 			}
-			from, recorded := len(r.server.Log()), len(r.server.List(api.Revisions))
-			r.told, r.door.refuse = nil, c.refuse
-			err := r.pass()
-			if err == nil && len(r.server.List(api.Revisions)) > recorded {
-				err = r.pass() // before, only the template was recorded
+			from, recorded := len(r.Server.Log()), len(r.Server.List(api.Revisions))
+			r.Told, r.Door.Refuse = nil, c.refuse
+			err := r.Pass()
+			if err == nil && len(r.Server.List(api.Revisions)) > recorded {
+				err = r.Pass() // before, only the template was recorded
 			}
 			if (err != nil) != (c.refuse != "") {
 				t.Errorf("error %v, refused is %q", err, c.refuse)
 			}
-			if diff := cmp.Diff(c.writes, r.writes(from), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.writes, r.Writes(from), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.events, r.events(), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.events, r.Events(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

@@ -23,8 +23,8 @@ import (
 
 func TestTheStatusFollowsARelease(t *testing.T) {
 	r := enter(t, ordered(2).Claim("data", "1Gi"))
-	r.settle()
-	settled := r.set().Status
+	r.Settle()
+	settled := r.Set().Status
 	first := settled.CurrentRevision
 	want := kruisev1beta1.StatefulSetStatus{
 		ObservedGeneration: 1, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, CurrentReplicas: 2, UpdatedReplicas: 2,
@@ -38,9 +38,9 @@ func TestTheStatusFollowsARelease(t *testing.T) {
 		t.Errorf("settled, Ready is %q", got)
 	}
 
-	r.edit(image(broken))
-	r.settle()
-	halfway := r.set().Status
+	r.Edit(image(broken))
+	r.Settle()
+	halfway := r.Set().Status
 	if halfway.CurrentRevision != first || halfway.UpdateRevision == first || halfway.CurrentReplicas != 1 || halfway.UpdatedReplicas != 1 || halfway.UpdatedReadyReplicas != 0 {
 		t.Errorf("halfway, the status is %+v", halfway)
 	}
@@ -49,39 +49,39 @@ func TestTheStatusFollowsARelease(t *testing.T) {
 		t.Errorf("halfway, Ready is %q", got)
 	}
 
-	r.edit(image(v2))
-	r.settle()
-	if after := r.set().Status; after.CurrentRevision != after.UpdateRevision || after.CurrentRevision == first || after.CurrentReplicas != 2 {
+	r.Edit(image(v2))
+	r.Settle()
+	if after := r.Set().Status; after.CurrentRevision != after.UpdateRevision || after.CurrentRevision == first || after.CurrentReplicas != 2 {
 		t.Errorf("in the end, the status is %+v", after)
 	}
 }
 
 func TestASettledSetCausesNoWrite(t *testing.T) {
 	r := enter(t, ordered(3).Claim("data", "1Gi").With(retention("Delete", "Delete")))
-	r.settle()
-	before := len(r.server.Log())
+	r.Settle()
+	before := len(r.Server.Log())
 	for range 3 {
-		r.clock.SetTime(r.clock.Now().Add(time.Hour))
-		if err := r.pass(); err != nil {
+		r.Clock.SetTime(r.Clock.Now().Add(time.Hour))
+		if err := r.Pass(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if after := len(r.server.Log()); after != before {
-		t.Errorf("writes: %q", r.writes(before))
+	if after := len(r.Server.Log()); after != before {
+		t.Errorf("writes: %q", r.Writes(before))
 	}
-	if r.door.reads > 0 {
-		t.Errorf("%d live reads", r.door.reads)
+	if r.Door.Reads > 0 {
+		t.Errorf("%d live reads", r.Door.Reads)
 	}
 }
 
 // A pass that creates nothing must not take back that the last creation failed.
 func TestATroubleStandsUntilTheSameKindOfStepIsTaken(t *testing.T) {
 	r := enter(t, parallel(1))
-	r.settle()
+	r.Settle()
 	const why = "True : StatefulPodControl failed to create Pod error: creating pod web-1: forbidden: a rule says no"
-	r.edit(replicas(2))
-	r.door.refuse = "create pods"
-	if err := r.pass(); err == nil {
+	r.Edit(replicas(2))
+	r.Door.Refuse = "create pods"
+	if err := r.Pass(); err == nil {
 		t.Fatal("the creation was not refused")
 	}
 	if got := r.condition(kruisev1beta1.StatefulSetConditionFailedCreatePod); got != why {
@@ -91,19 +91,19 @@ func TestATroubleStandsUntilTheSameKindOfStepIsTaken(t *testing.T) {
 	name := types.NamespacedName{Namespace: builders.Namespace, Name: "web-1"}
 	other := builders.Pod(name.Name).Label("app", "mine").Build() // while somebody has the name, nothing is created
 	r.create(other)
-	if err := r.pass(); err != nil {
+	if err := r.Pass(); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.condition(kruisev1beta1.StatefulSetConditionFailedCreatePod); got != why {
 		t.Errorf("after a pass without a creation, FailedCreatePod is %q", got)
 	}
 
-	r.door.refuse = ""
+	r.Door.Refuse = ""
 	now := int64(0)
-	if err := r.server.Delete("user", api.Pods, name, &now, nil); err != nil {
+	if err := r.Server.Delete("user", api.Pods, name, &now, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.settle()
+	r.Settle()
 	if got := r.condition(kruisev1beta1.StatefulSetConditionFailedCreatePod); got != "False : " {
 		t.Errorf("after a creation, FailedCreatePod is %q", got)
 	}
@@ -116,31 +116,31 @@ func TestANameThatAnotherControllersPodHasIsWaitedFor(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: "other", Controller: ptr.To(true)}}
 	}).Build()
 	r.create(foreign)
-	r.settle()
+	r.Settle()
 	if got := r.condition(kruisev1beta1.StatefulSetConditionReady); !strings.Contains(got, "pod web-0 cannot be created: its name is taken by a pod that is not the set's") {
 		t.Errorf("Ready is %q", got)
 	}
-	if r.looked <= 0 || r.looked > 10*time.Second {
-		t.Errorf("looks again in %s", r.looked)
+	if r.Looked <= 0 || r.Looked > 10*time.Second {
+		t.Errorf("looks again in %s", r.Looked)
 	}
 
-	reads := r.door.reads
+	reads := r.Door.Reads
 	for range 5 { // events come, and nobody is asked again before it is time
-		if err := r.pass(); err != nil {
+		if err := r.Pass(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r.door.reads > reads+1 {
-		t.Errorf("%d live reads in 5 passes", r.door.reads-reads)
+	if r.Door.Reads > reads+1 {
+		t.Errorf("%d live reads in 5 passes", r.Door.Reads-reads)
 	}
 
 	now := int64(0)
-	if err := r.server.Delete("user", api.Pods, client.ObjectKeyFromObject(foreign), &now, nil); err != nil {
+	if err := r.Server.Delete("user", api.Pods, client.ObjectKeyFromObject(foreign), &now, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.clock.SetTime(r.clock.Now().Add(10 * time.Second))
-	r.settle()
-	if status := r.set().Status; status.AvailableReplicas != 2 {
+	r.Clock.SetTime(r.Clock.Now().Add(10 * time.Second))
+	r.Settle()
+	if status := r.Set().Status; status.AvailableReplicas != 2 {
 		t.Errorf("in the end, the status is %+v", status)
 	}
 }
@@ -151,13 +151,13 @@ func TestAClaimThatCannotGrowHoldsItsPodAndIsToldOnce(t *testing.T) {
 		s.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = ptr.To("rigid")
 	}))
 	r.classes = []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "rigid"}}}
-	r.settle()
-	r.told = nil
-	r.edit(size("2Gi"))
-	r.settle()
-	r.clock.SetTime(r.clock.Now().Add(time.Hour))
-	r.settle()
-	events := r.events()
+	r.Settle()
+	r.Told = nil
+	r.Edit(size("2Gi"))
+	r.Settle()
+	r.Clock.SetTime(r.Clock.Now().Add(time.Hour))
+	r.Settle()
+	events := r.Events()
 	if len(events) != 1 || !strings.HasPrefix(events[0], "Warning FailedUpdatePVC on web: claim data-web-1 of pod web-1 is smaller than its template") {
 		t.Errorf("events are %q", events)
 	}
@@ -166,9 +166,9 @@ func TestAClaimThatCannotGrowHoldsItsPodAndIsToldOnce(t *testing.T) {
 	}
 
 	r.classes[0].AllowVolumeExpansion = ptr.To(true)
-	from := len(r.server.Log())
-	r.settle()
-	if got := r.writes(from); len(got) == 0 || got[0] != "update persistentvolumeclaims data-web-1" {
+	from := len(r.Server.Log())
+	r.Settle()
+	if got := r.Writes(from); len(got) == 0 || got[0] != "update persistentvolumeclaims data-web-1" {
 		t.Errorf("writes are %q", got)
 	}
 	if got := r.condition(kruisev1beta1.StatefulSetConditionStalled); got != "False : " {
@@ -180,18 +180,18 @@ func TestAClaimThatCannotGrowHoldsItsPodAndIsToldOnce(t *testing.T) {
 // to work, so people are told who can do what.
 func TestAScaleInThatWaitsForSomebodySaysSo(t *testing.T) {
 	r := enter(t, ordered(3))
-	r.settle()
+	r.Settle()
 	for _, name := range []string{"web-1", "web-2"} {
-		r.editPod(name, api.Main, func(p *corev1.Pod) { p.Spec.Containers[0].Image = broken })
+		r.EditPod(name, api.Main, func(p *corev1.Pod) { p.Spec.Containers[0].Image = broken })
 	}
-	r.nodes()
-	r.told = nil
-	r.edit(replicas(1))
-	r.settle()
-	r.clock.SetTime(r.clock.Now().Add(time.Hour))
-	r.settle()
+	r.Nodes()
+	r.Told = nil
+	r.Edit(replicas(1))
+	r.Settle()
+	r.Clock.SetTime(r.Clock.Now().Add(time.Hour))
+	r.Settle()
 	const why = "scaling in waits: pod web-2 is not available, and neither is pod web-1 below it, which it may need; it goes on when one of them is available or somebody deletes it"
-	if diff := cmp.Diff([]string{"Warning ScaleInBlocked on web: " + why}, r.events()); diff != "" {
+	if diff := cmp.Diff([]string{"Warning ScaleInBlocked on web: " + why}, r.Events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if got := r.condition(kruisev1beta1.StatefulSetConditionReady); !strings.HasPrefix(got, "False ScaleInBlocked: 1 of 1 pod available, 3 of 1 updated; "+why+"; waiting for pod web-1 (") {
@@ -202,10 +202,10 @@ func TestAScaleInThatWaitsForSomebodySaysSo(t *testing.T) {
 	}
 
 	now := int64(0)
-	if err := r.server.Delete("user", api.Pods, types.NamespacedName{Namespace: builders.Namespace, Name: "web-1"}, &now, nil); err != nil {
+	if err := r.Server.Delete("user", api.Pods, types.NamespacedName{Namespace: builders.Namespace, Name: "web-1"}, &now, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.settle()
+	r.Settle()
 	if got := r.condition(kruisev1beta1.StatefulSetConditionReady); !strings.HasPrefix(got, "True ") || len(r.pods()) != 1 {
 		t.Errorf("in the end, there are %d pods and Ready is %q", len(r.pods()), got)
 	}

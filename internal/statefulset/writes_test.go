@@ -19,6 +19,7 @@ import (
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/stage"
 )
 
 func TestWritesPerPod(t *testing.T) {
@@ -50,12 +51,12 @@ func TestWritesPerPod(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := enter(t, c.set)
-			r.settle()
-			from := len(r.server.Log())
-			r.edit(c.edit)
-			r.settle()
+			r.Settle()
+			from := len(r.Server.Log())
+			r.Edit(c.edit)
+			r.Settle()
 			of := map[string][]string{}
-			for _, w := range r.writes(from) {
+			for _, w := range r.Writes(from) {
 				if what, name, isPod := strings.Cut(w, " web-"); isPod && strings.HasSuffix(what, "pods") {
 					of[name] = append(of[name], what)
 				}
@@ -71,8 +72,8 @@ func TestWritesPerPod(t *testing.T) {
 // Every member of the status is compared, one that only people read as well.
 func TestWhateverDiffersInTheStatusIsWritten(t *testing.T) {
 	r := enter(t, ordered(2).Claim("data", "1Gi"))
-	r.settle()
-	want := r.set().Status
+	r.Settle()
+	want := r.Set().Status
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want)
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +96,11 @@ func TestWhateverDiffersInTheStatusIsWritten(t *testing.T) {
 		delete(whole, sentence)
 		t.Run(sentence, func(t *testing.T) {
 			r.T = t
-			r.must(r.server.Modify("somebody", api.StatefulSets, web, api.Status, func(o client.Object) {
+			r.Must(r.Server.Modify("somebody", api.StatefulSets, stage.Web, api.Status, func(o client.Object) {
 				spoil(&o.(*kruisev1beta1.StatefulSet).Status)
 			}))
-			r.settle()
-			if diff := cmp.Diff(want, r.set().Status, cmpopts.EquateEmpty()); diff != "" {
+			r.Settle()
+			if diff := cmp.Diff(want, r.Set().Status, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 		})
@@ -112,29 +113,29 @@ func TestWhateverDiffersInTheStatusIsWritten(t *testing.T) {
 // Somebody else's revision may have the name that ours would get.
 func TestATemplateWithANameThatIsTakenGetsAnotherRevision(t *testing.T) {
 	foretold := enter(t, ordered(1))
-	foretold.settle()
-	foretold.edit(image(v2))
-	foretold.settle()
-	name := foretold.set().Status.UpdateRevision
+	foretold.Settle()
+	foretold.Edit(image(v2))
+	foretold.Settle()
+	name := foretold.Set().Status.UpdateRevision
 
 	r := enter(t, ordered(1))
-	r.settle()
+	r.Settle()
 	stranger := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
 		Namespace: builders.Namespace, Name: name,
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "web", UID: "other", Controller: ptr.To(true)}},
 	}}
 	stranger.Data.Raw = []byte(`{}`)
 	before := r.create(stranger)
-	r.edit(image(v2))
+	r.Edit(image(v2))
 	for range 3 { // the first pass is refused
-		_ = r.pass()
+		_ = r.Pass()
 	}
-	r.settle()
-	status := r.set().Status
+	r.Settle()
+	status := r.Set().Status
 	if status.UpdateRevision == name || status.CurrentRevision != status.UpdateRevision || ptr.Deref(status.CollisionCount, 0) != 1 || status.UpdatedReplicas != 1 {
 		t.Errorf("status is %+v", status)
 	}
-	if diff := cmp.Diff(before, r.server.Get(api.Revisions, client.ObjectKeyFromObject(stranger))); diff != "" {
+	if diff := cmp.Diff(before, r.Server.Get(api.Revisions, client.ObjectKeyFromObject(stranger))); diff != "" {
 		t.Errorf("the revision of somebody else has changed:\n%s", diff)
 	}
 }
@@ -142,28 +143,28 @@ func TestATemplateWithANameThatIsTakenGetsAnotherRevision(t *testing.T) {
 // One pod that can never be deleted holds up no other, and one that can never be created neither.
 func TestAPodWhoseWriteFailsForEverStopsNoOther(t *testing.T) {
 	r := enter(t, parallel(4))
-	r.settle()
-	r.edit(replicas(1))
-	r.door.refuse, r.door.only = "delete pods", "web-3"
+	r.Settle()
+	r.Edit(replicas(1))
+	r.Door.Refuse, r.Door.Only = "delete pods", "web-3"
 	failed := 0
 	for range 6 {
-		r.nodes()
-		if r.pass() != nil {
+		r.Nodes()
+		if r.Pass() != nil {
 			failed++
 		}
 	}
 	if got := r.names(); got != "web-0 web-3" || failed == 0 {
 		t.Errorf("pods are %s after %d passes with a failure", got, failed)
 	}
-	r.door.only = ""
-	r.door.refuse = ""
-	r.settle()
+	r.Door.Only = ""
+	r.Door.Refuse = ""
+	r.Settle()
 
-	r.door.refuse, r.door.only = "create pods", "web-1"
-	r.edit(replicas(4))
+	r.Door.Refuse, r.Door.Only = "create pods", "web-1"
+	r.Edit(replicas(4))
 	for range 6 {
-		r.nodes()
-		_ = r.pass()
+		r.Nodes()
+		_ = r.Pass()
 	}
 	if got := r.names(); got != "web-0 web-2 web-3" {
 		t.Errorf("pods are %s", got)

@@ -2,7 +2,14 @@
 
 package story
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"slipway.dev/slipway/internal/step"
+)
 
 // Verb is what happens to one object.
 type Verb string
@@ -92,6 +99,19 @@ type Change struct {
 	// What names the changes that reach living pods, Forces the fields that only new pods can have.
 	What   string   `json:"what,omitempty"`
 	Forces []string `json:"forces,omitempty"`
+}
+
+// String says of the pods whether they can be kept, and if not, because of which fields.
+func (c Change) String() string {
+	who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
+	if !c.InPlace {
+		return fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", "))
+	}
+	line := fmt.Sprintf("%s can change in place (%s)", who, cmp.Or(c.What, "nothing differs"))
+	if c.Instead != "" {
+		line += ", but " + c.Instead
+	}
+	return line
 }
 
 // Group is a part of a release that goes at once.

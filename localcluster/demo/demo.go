@@ -137,10 +137,10 @@ func (s *stage) setUp(ctx context.Context, o Options, chosen scenario) error {
 		return err
 	}
 	s.begin("Slipway")
-	if err := install(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
+	if err := installAPI(ctx, s.client, filepath.Join(s.root, "config", "install.yaml")); err != nil {
 		return err
 	}
-	if err := applyAll(ctx, s.client, filepath.Join(s.root, "config", "definitions.yaml")); err != nil {
+	if err := installDefinitions(ctx, s.client, filepath.Join(s.root, "config", "definitions.yaml")); err != nil {
 		return err
 	}
 	s.say("the API is installed: CloneSets and StatefulSets of apps.kruise.io, InPlaceSets and CafeDeployments of apps.cafe.cloud.alipay.com,")

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,46 +86,6 @@ func TestReasons(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, reasons(test.view)); diff != "" {
 				t.Errorf("reasons (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestTheManifestIsReadWhole(t *testing.T) {
-	objects, err := readManifest(filepath.Join("..", "..", "config", "install.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]int{}
-	for _, o := range objects {
-		kinds[o.GetKind()]++
-		if o.GetKind() == "CustomResourceDefinition" && slices.Contains(crds, o.GetName()) && o.GetLabels()[partOf] != "slipway" {
-			t.Errorf("%s is not labelled as ours, so the next demo would refuse it", o.GetName())
-		}
-	}
-	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Deployment"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no %s in the manifest: %v", kind, kinds)
-		}
-	}
-}
-
-func TestTheAPIOfOthersIsLeftAlone(t *testing.T) {
-	crd := func(labels map[string]string) client.Object {
-		return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crds[1], Labels: labels}}
-	}
-	for sentence, test := range map[string]struct {
-		there  []client.Object
-		refuse bool
-	}{
-		"nothing is there":     {},
-		"ours is there":        {there: []client.Object{crd(map[string]string{partOf: "slipway"})}},
-		"another one is there": {there: []client.Object{crd(nil)}, refuse: true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			err := foreignAPI(t.Context(), fake.NewClientBuilder().WithObjects(test.there...).Build())
-			if (err != nil) != test.refuse {
-				t.Errorf("error %v, refused %t wanted", err, test.refuse)
 			}
 		})
 	}

@@ -139,7 +139,7 @@ func (b *bench) inCluster(ctx context.Context) (err error) {
 		b.remark("There is no audit log at hand (--audit-log), so nobody's requests are counted.")
 	}
 	if !b.o.foreignManager() {
-		if err := install(ctx, b.cluster.api, filepath.Join(b.repository, "config", "install.yaml")); err != nil {
+		if err := installAPI(ctx, b.cluster.api, filepath.Join(b.repository, "config", "install.yaml")); err != nil {
 			return err
 		}
 	}

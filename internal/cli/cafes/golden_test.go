@@ -3,10 +3,7 @@
 package cafes
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,28 +20,8 @@ import (
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func now() time.Time { return builders.Epoch().Add(3 * time.Minute) }
 
@@ -219,12 +196,12 @@ func TestDocumentGolden(t *testing.T) {
 	for name, w := range scenes() {
 		t.Run(name, func(t *testing.T) {
 			view := NewView(w.counted().Snapshot, now())
-			golden(t, name, tree.Render(view.Document(false), tree.Options{Fold: 20}))
+			golden.Lines(t, name+".txt", tree.Render(view.Document(false), tree.Options{Fold: 20}))
 		})
 	}
 	t.Run("terminal", func(t *testing.T) {
 		view := NewView(scenes()["second-group"].counted().Snapshot, now())
-		golden(t, "terminal", tree.Render(view.Document(false), tree.Options{Width: 70, Height: 24, Color: true, ASCII: true}))
+		golden.Lines(t, "terminal.txt", tree.Render(view.Document(false), tree.Options{Width: 70, Height: 24, Color: true, ASCII: true}))
 	})
 }
 
@@ -236,7 +213,7 @@ func TestTableGolden(t *testing.T) {
 		views = append(views, NewSummary(d, now()))
 	}
 	columns, rows := sets.Table(views, false, false)
-	golden(t, "table", tree.Table(columns, rows, tree.Options{}))
+	golden.Lines(t, "table.txt", tree.Table(columns, rows, tree.Options{}))
 }
 
 func TestOnlySomeAreSettled(t *testing.T) {

@@ -3,15 +3,10 @@
 package clonesets
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,28 +18,8 @@ import (
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func now() time.Time { return builders.Epoch().Add(3 * time.Minute) }
 
@@ -149,16 +124,16 @@ func TestDocumentGolden(t *testing.T) {
 	for name, w := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			view := NewView(w.counted().Snapshot, now())
-			golden(t, name, tree.Render(view.Document(false), tree.Options{Fold: 20}))
+			golden.Lines(t, name+".txt", tree.Render(view.Document(false), tree.Options{Fold: 20}))
 		})
 	}
 	t.Run("wide", func(t *testing.T) {
 		view := NewView(scenes(t)["releasing"].counted().Snapshot, now())
-		golden(t, "wide", tree.Render(view.Document(true), tree.Options{ASCII: true}))
+		golden.Lines(t, "wide.txt", tree.Render(view.Document(true), tree.Options{ASCII: true}))
 	})
 	t.Run("terminal", func(t *testing.T) {
 		view := NewView(scenes(t)["hundreds"].counted().Snapshot, now())
-		golden(t, "terminal", tree.Render(view.Document(false), tree.Options{Width: 80, Height: 24, Color: true, Fold: 20}))
+		golden.Lines(t, "terminal.txt", tree.Render(view.Document(false), tree.Options{Width: 80, Height: 24, Color: true, Fold: 20}))
 	})
 }
 
@@ -170,7 +145,7 @@ func TestTableGolden(t *testing.T) {
 		views = append(views, NewSummary(set, now()))
 	}
 	columns, rows := sets.Table(views, false, false)
-	golden(t, "table", tree.Table(columns, rows, tree.Options{}))
+	golden.Lines(t, "table.txt", tree.Table(columns, rows, tree.Options{}))
 	columns, rows = sets.Table(views, true, true)
-	golden(t, "table-wide", tree.Table(columns, rows, tree.Options{}))
+	golden.Lines(t, "table-wide.txt", tree.Table(columns, rows, tree.Options{}))
 }

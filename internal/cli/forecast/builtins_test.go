@@ -17,6 +17,7 @@ import (
 
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
 
 func metaOf(name string) metav1.ObjectMeta {
@@ -46,7 +47,7 @@ func foretell(t *testing.T, k Kind, name string, live Live, wanted client.Object
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, name, strings.Join(f.Lines(false), "\n")+"\n")
+	golden.Lines(t, name+".txt", f.Lines(false))
 	if quiet := strings.HasSuffix(name, "nothing"); quiet == f.ChangesAnything() {
 		t.Errorf("changes anything: %v", f.ChangesAnything())
 	}

@@ -18,6 +18,7 @@ import (
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
 
 // cells are a deployment over two cells, in a Beta group and groups of four.
@@ -114,7 +115,7 @@ func TestCafeDeployments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "cafe-"+name, strings.Join(f.Lines(false), "\n")+"\n")
+			golden.Lines(t, "cafe-"+name+".txt", f.Lines(false))
 			if quiet := name == "nothing"; f.Invalid == "" && quiet == f.ChangesAnything() {
 				t.Errorf("changes anything: %v", f.ChangesAnything())
 			}

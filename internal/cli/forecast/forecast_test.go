@@ -3,10 +3,7 @@
 package forecast
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +19,8 @@ import (
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // living is a set of some pods, all available at its one revision.
 func living(t *testing.T, replicas int32, change func(*kruisev1alpha1.CloneSet)) Live {
@@ -117,7 +113,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, strings.Join(f.Lines(test.all), "\n")+"\n")
+			golden.Lines(t, name+".txt", f.Lines(test.all))
 			if quiet := name == "nothing"; quiet == f.ChangesAnything() {
 				t.Errorf("changes anything: %v", f.ChangesAnything())
 			}
@@ -135,24 +131,6 @@ func graceAndMinReady(set *kruisev1alpha1.CloneSet) {
 	set.Spec.MinReadySeconds = 5
 	set.Spec.UpdateStrategy.InPlaceUpdateStrategy = &kruisev1alpha1.InPlaceUpdateStrategy{GracePeriodSeconds: 10}
 	set.Spec.UpdateStrategy.MaxUnavailable = builders.CloneSet("x").MaxUnavailable("1").Build().Spec.UpdateStrategy.MaxUnavailable
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("no golden file yet: run go test -update: %v", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("(-golden +now; go test -update accepts it):\n%s", diff)
-	}
 }
 
 func readManifests(t *testing.T, text, namespace string) ([]Manifest, error) {

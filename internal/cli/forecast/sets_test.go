@@ -4,7 +4,6 @@ package forecast
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
 
 // scene is one golden text: an object that lives or is new, and the change that a manifest makes.
@@ -57,7 +57,7 @@ func play[T client.Object](t *testing.T, k Kind, prefix string, live func(T, *ap
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, prefix+"-"+name, strings.Join(f.Lines(false), "\n")+"\n")
+			golden.Lines(t, prefix+"-"+name+".txt", f.Lines(false))
 			if quiet := name == "nothing"; f.Invalid == "" && quiet == f.ChangesAnything() {
 				t.Errorf("changes anything: %v", f.ChangesAnything())
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"slipway.dev/slipway/internal/step"
 	"slipway.dev/slipway/internal/story"
 )
 
@@ -53,7 +52,7 @@ func (t *text) head() {
 	for _, field := range t.Fields {
 		t.say("  %s", field)
 	}
-	for _, c := range t.reach() {
+	for _, c := range t.Changes {
 		t.say("  %s", c)
 	}
 	for _, group := range t.Groups {
@@ -68,23 +67,6 @@ func (t *text) head() {
 }
 
 // reach says for each older revision of living pods whether they can be kept, and if not, because of which fields.
-func (t *text) reach() []string {
-	var lines []string
-	for _, c := range t.Changes {
-		who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
-		if c.InPlace {
-			line := fmt.Sprintf("%s can change in place (%s)", who, orNothing(c.What))
-			if c.Instead != "" {
-				line += ", but " + c.Instead
-			}
-			lines = append(lines, line)
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", ")))
-	}
-	return lines
-}
-
 func groupLine(g story.Group) string {
 	switch {
 	case g.Done:
@@ -93,13 +75,6 @@ func groupLine(g story.Group) string {
 		return g.Title + ": " + g.Contents + ", when a person has confirmed the one before"
 	}
 	return g.Title + ": " + g.Contents
-}
-
-func orNothing(what string) string {
-	if what == "" {
-		return "nothing differs"
-	}
-	return what
 }
 
 // table has a block for each moment: what is done to which pods, and how many are available then.

@@ -3,15 +3,10 @@
 package inplacesets
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,28 +17,8 @@ import (
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func now() time.Time { return builders.Epoch().Add(3 * time.Minute) }
 
@@ -105,7 +80,7 @@ func TestDocumentGolden(t *testing.T) {
 	for name, s := range scenes() {
 		t.Run(name, func(t *testing.T) {
 			view := NewView(s, now())
-			golden(t, name, tree.Render(view.Document(false), tree.Options{Fold: 20}))
+			golden.Lines(t, name+".txt", tree.Render(view.Document(false), tree.Options{Fold: 20}))
 		})
 	}
 }
@@ -117,5 +92,5 @@ func TestTableGolden(t *testing.T) {
 		views = append(views, NewSummary(s.Set, now()))
 	}
 	columns, rows := sets.Table(views, false, false)
-	golden(t, "table", tree.Table(columns, rows, tree.Options{}))
+	golden.Lines(t, "table.txt", tree.Table(columns, rows, tree.Options{}))
 }

@@ -3,13 +3,8 @@
 package outlook
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,28 +13,8 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 const (
 	kruise  = "apps.kruise.io/v1alpha1"
@@ -72,6 +47,22 @@ func (s *scene) held(apiVersion, kind string) *unstructured.Unstructured {
 	return w
 }
 
+// surging is a DaemonSet of three pods that nothing holds, and that makes new pods beside older ones. It has a newer template.
+func (s *scene) surging(n int64) *unstructured.Unstructured {
+	w := s.workload("apps/v1", "DaemonSet", "web", 3, fields{
+		"spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": n, "maxUnavailable": int64(0)}},
+	})
+	s.newer(w, nil)
+	return w
+}
+
+// doesNotStart gives a pod an image that cannot be pulled.
+func doesNotStart(p *corev1.Pod) {
+	p.Spec.Containers[0].Image = "registry.test/app:v2"
+	p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+}
+
 // definition has the kind Flock say how it is rolled out.
 func (s *scene) definition() {
 	d := &unstructured.Unstructured{Object: map[string]any{}}
@@ -93,7 +84,7 @@ func TestForward(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
-			golden(t, name, s.foresee(rollout(s.held(kind[0], kind[1]), 1, "50%", nil), nil).Lines(false))
+			golden.Lines(t, name+".txt", s.foresee(rollout(s.held(kind[0], kind[1]), 1, "50%", nil), nil).Lines(false))
 		})
 	}
 }
@@ -162,6 +153,20 @@ func TestWhatIsForeseen(t *testing.T) {
 			s.newer(w, nil)
 			return rollout(w, 1, nil)
 		},
+		"recreates-what-could-stay": func(s *scene) *rolloutv1alpha1.RolloutTrait {
+			w := s.workload(kruise2, "StatefulSet", "web", 3, nil)
+			s.newer(w, fields{"spec.updateStrategy.rollingUpdate": map[string]any{"paused": true, "podUpdatePolicy": "ReCreate"}})
+			return rollout(w, 1, nil)
+		},
+		"not-held-daemonset-that-surges": func(s *scene) *rolloutv1alpha1.RolloutTrait { return rollout(s.surging(1), 1, nil) },
+		"a-surge-that-does-not-start": func(s *scene) *rolloutv1alpha1.RolloutTrait {
+			w := s.surging(2)
+			newest := s.revision(w, 2)
+			besides := s.pod(w, 3, newest.Name)
+			doesNotStart(besides)
+			s.objects = append(s.objects, besides)
+			return rollout(w, 1, nil)
+		},
 		"no-workload": func(*scene) *rolloutv1alpha1.RolloutTrait {
 			r := rollout(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet"}}, 1, nil)
 			r.Spec.TargetRef.Name = "web"
@@ -178,9 +183,8 @@ func TestWhatIsForeseen(t *testing.T) {
 			put(s.t, w, fields{"status.updateRevision": newest.Name, "status.observedGeneration": w.GetGeneration(), "spec.updateStrategy.rollingUpdate.partition": int64(5)})
 			for _, o := range s.objects {
 				if p, is := o.(*corev1.Pod); is && p.Name == "web-5" {
-					p.Spec.Containers[0].Image, p.Labels[kruisev1alpha1.LabelRevision] = "registry.test/app:v2", newest.Name
-					p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
-					p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+					p.Labels[kruisev1alpha1.LabelRevision] = newest.Name
+					doesNotStart(p)
 				}
 			}
 			return rollout(w, 2, nil)
@@ -212,7 +216,7 @@ func TestWhatIsForeseen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
-			golden(t, name, s.foresee(make(s), nil).Lines(false))
+			golden.Lines(t, name+".txt", s.foresee(make(s), nil).Lines(false))
 		})
 	}
 }

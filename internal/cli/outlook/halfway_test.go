@@ -14,6 +14,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/test/golden"
 )
 
 // halfway plays a rollout until it waits at its partition, and returns it and what there is then.
@@ -96,7 +97,7 @@ func TestHalfway(t *testing.T) {
 				w.SetGeneration(w.GetGeneration() + 1)
 			}
 			o := later.foresee(r, before)
-			golden(t, name, o.Lines(false))
+			golden.Lines(t, name+".txt", o.Lines(false))
 			if got := o.ChangesAnything(); got != test.acts {
 				t.Errorf("changes anything: %t, want %t", got, test.acts)
 			}
@@ -114,5 +115,5 @@ func TestWhatHasEndedStaysSo(t *testing.T) {
 	if o.ChangesAnything() || o.Refusal() != "" || o.Ending != Succeeds {
 		t.Errorf("it changes %t, refuses %q, and %s", o.ChangesAnything(), o.Refusal(), o.Ending)
 	}
-	golden(t, "has-ended", o.Lines(false))
+	golden.Lines(t, "has-ended.txt", o.Lines(false))
 }

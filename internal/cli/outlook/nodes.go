@@ -19,7 +19,7 @@ func (s *podset) noteFailing() {
 	for _, c := range s.pods {
 		for i := range c.Spec.Containers {
 			why := waitingOf(c, c.Spec.Containers[i].Name)
-			if image := c.Spec.Containers[i].Image; why != "" {
+			if image := c.Spec.Containers[i].Image; why != "" && s.failing[image] == "" {
 				s.failing[image] = why
 				s.assume(fmt.Sprintf("image %s does not start now (%s on pod %s): it is taken to fail everywhere", image, why, c.Name))
 			}

@@ -20,7 +20,7 @@ import (
 // pace is how long nodes take for what they are asked for.
 const pace = time.Second
 
-// podset is a set of pods of Kubernetes itself: a plain model of how its controller recreates pods for a new template, in the
+// podset is a set of pods of Kubernetes itself: how its controller recreates pods for a new template by the rules of package builtin, in the
 // order of its kind.
 type podset struct {
 	*play
@@ -35,8 +35,10 @@ type podset struct {
 	old func(position int) bool
 	// turn are those of the pods behind that are to be recreated, first in front; nil when somebody else deletes them.
 	turn func(behind []*corev1.Pod) []*corev1.Pod
-	// atOnce is how many may be unavailable then.
-	atOnce int
+	// atOnce is how many may be unavailable then; besides: so many may be there besides instead, and an older pod goes when its new one
+	// is available.
+	atOnce  int
+	besides bool
 	// fields are the fields of the status that its counts stand in.
 	fields func(counts) map[string]any
 
@@ -186,11 +188,26 @@ func (s *podset) recreate() bool {
 		actions = append(actions, story.Action{
 			Object: c.Name, Verb: story.Recreate, From: pod.RevisionHash(c), To: s.update.Hash, Why: s.asked.UpdateOf(s.asked.Judge(c)).Step.Why(),
 		})
-		during.Available--
-		s.pods[s.find(c.Name)] = s.make(c.Name, s.update)
+		if s.besides {
+			during.Total++
+		} else {
+			during.Available--
+		}
+		s.renew(c)
 	}
 	s.tell(actions, during)
 	return true
+}
+
+// renew puts a new pod in the place of an older one. One that was to become available first, and does not, stands beside it.
+func (s *podset) renew(c *corev1.Pod) {
+	made := s.make(c.Name, s.update)
+	if s.besides && !pod.IsReady(made) {
+		made.Name = s.free()
+		s.pods = append(s.pods, made)
+		return
+	}
+	s.pods[s.find(c.Name)] = made
 }
 
 // tell adds a moment, and lets the time pass until its pods are available.

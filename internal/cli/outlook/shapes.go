@@ -7,9 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
-	"slipway.dev/slipway/internal/budget"
+	"slipway.dev/slipway/internal/builtin"
 	"slipway.dev/slipway/internal/member"
 	"slipway.dev/slipway/internal/ordinal"
 	"slipway.dev/slipway/internal/story"
@@ -22,30 +21,26 @@ func followStatefulSetOfApps(p *play, w *workload) ([]story.Moment, error) {
 		return nil, err
 	}
 	defaulted(w.object.GroupVersionKind(), set)
-	start := 0
-	if set.Spec.Ordinals != nil {
-		start = int(set.Spec.Ordinals.Start)
+	rules, err := builtin.RulesOfStatefulSet(set)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the field
 	}
 	s := &podset{
-		template: &set.Spec.Template, size: int(*set.Spec.Replicas), names: []string{}, fields: counts.fields,
+		template: &set.Spec.Template, size: rules.Last - rules.First + 1, names: []string{}, fields: counts.fields,
 		asked: &member.Set{Policy: member.Recreate, MinReadySeconds: set.Spec.MinReadySeconds},
 	}
-	for n := range s.size {
-		s.names = append(s.names, ordinal.Name(set.Name, start+n))
+	for n := rules.First; n <= rules.Last; n++ {
+		s.names = append(s.names, ordinal.Name(set.Name, n))
 	}
-	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+	if rules.OnDelete {
 		return s.follow(p, w)
 	}
-	rolling := set.Spec.UpdateStrategy.RollingUpdate
-	if s.atOnce, err = budget.Resolve(rolling.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err != nil {
-		return nil, err
-	}
-	partition := int(ptr.Deref(rolling.Partition, 0))
-	s.old = func(position int) bool { return position < partition }
+	s.atOnce = rules.Down
+	s.old = func(position int) bool { return rules.Keeps(rules.First + position) }
 	s.turn = func(behind []*corev1.Pod) []*corev1.Pod {
 		var due []*corev1.Pod
-		for position := s.size - 1; position >= partition; position-- {
-			if at := slices.IndexFunc(behind, func(c *corev1.Pod) bool { return c.Name == s.names[position] }); at >= 0 {
+		for n := rules.Last; n >= rules.Partition; n-- {
+			if at := slices.IndexFunc(behind, func(c *corev1.Pod) bool { return c.Name == ordinal.Name(set.Name, n) }); at >= 0 {
 				due = append(due, behind[at])
 			}
 		}
@@ -70,11 +65,16 @@ func followDaemonSet(p *play, w *workload) ([]story.Moment, error) {
 			"desiredNumberScheduled": s.size, "currentNumberScheduled": n.pods, "numberReady": n.ready, "numberAvailable": n.available, "updatedNumberScheduled": n.updated,
 		}
 	}
-	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+	rules, err := builtin.RulesOfDaemonSet(set, s.size)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the field
+	}
+	if rules.OnDelete {
 		return s.follow(p, w)
 	}
-	if s.atOnce, err = budget.Resolve(set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable, s.size, budget.Up, "spec.updateStrategy.rollingUpdate.maxUnavailable"); err != nil {
-		return nil, err
+	s.atOnce, s.besides = rules.Down, rules.Surge > 0
+	if s.besides {
+		s.atOnce = rules.Surge
 	}
 	s.turn = func(behind []*corev1.Pod) []*corev1.Pod { return behind }
 	return s.follow(p, w)

@@ -52,7 +52,7 @@ func (t *text) head() {
 	t.say("  rollout  %s", t.Change)
 	t.say("  plan     %s", t.Plan)
 	for _, c := range t.Changes {
-		t.say("  %s", reach(c))
+		t.say("  %s", c)
 	}
 	for _, warning := range t.Warnings {
 		t.say("  warning: %s", warning)
@@ -64,18 +64,6 @@ func (t *text) at() string {
 		return "its beginning"
 	}
 	return t.From
-}
-
-// reach says of the pods of an older revision whether they can be kept, and if not, because of which fields.
-func reach(c story.Change) string {
-	who := step.Counted(c.Pods, "pod", "pods") + " of revision " + c.From
-	if !c.InPlace {
-		return fmt.Sprintf("%s cannot change in place: %s", who, strings.Join(c.Forces, ", "))
-	}
-	if c.What == "" {
-		return who + " can change in place (nothing differs)"
-	}
-	return fmt.Sprintf("%s can change in place (%s)", who, c.What)
 }
 
 // layout has a column for how many pods are available, and one for what happens.

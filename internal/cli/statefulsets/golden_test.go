@@ -3,15 +3,10 @@
 package statefulsets
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,28 +20,8 @@ import (
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func now() time.Time { return builders.Epoch().Add(3 * time.Minute) }
 
@@ -200,7 +175,7 @@ func TestDocumentGolden(t *testing.T) {
 	for name, w := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			view := NewView(w.counted().Snapshot, now())
-			golden(t, name, tree.Render(view.Document(false), tree.Options{Fold: 20}))
+			golden.Lines(t, name+".txt", tree.Render(view.Document(false), tree.Options{Fold: 20}))
 		})
 	}
 }
@@ -213,5 +188,5 @@ func TestTableGolden(t *testing.T) {
 		views = append(views, NewSummary(set, now()))
 	}
 	columns, rows := sets.Table(views, false, true)
-	golden(t, "table-wide", tree.Table(columns, rows, tree.Options{}))
+	golden.Lines(t, "table-wide.txt", tree.Table(columns, rows, tree.Options{}))
 }

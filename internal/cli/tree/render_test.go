@@ -3,38 +3,16 @@
 package tree
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func pods(from, to int, quiet bool) []Node {
 	var nodes []Node
@@ -87,7 +65,7 @@ func TestRenderGolden(t *testing.T) {
 		"low":                {document(30, 3), Options{Height: 14}},
 		"too-low":            {document(30, 3), Options{Height: 5, Fold: 10}},
 	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, Render(test.doc, test.opt)) })
+		t.Run(name, func(t *testing.T) { golden.Lines(t, name+".txt", Render(test.doc, test.opt)) })
 	}
 }
 

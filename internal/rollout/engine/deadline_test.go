@@ -29,12 +29,16 @@ func TestWaitingTakesNoTimeOfTheDeadlineAndGivesNoneBack(t *testing.T) {
 		// want is when it is given up, within a few seconds of the model.
 		want time.Duration
 	}{
-		"nothing in between":       {func(*cluster) {}, 600 * time.Second},
-		"paused once":              {between(400*time.Second, 1400*time.Second, pause), 1600 * time.Second},
-		"paused at once":           {between(0, 1000*time.Second, pause), 1600 * time.Second},
-		"paused again and again":   {func(c *cluster) { pause(c, int(c.now.Sub(start).Seconds())/100%2 == 1) }, 1200 * time.Second},
-		"progress begins it anew":  {after(400*time.Second, func(c *cluster) { c.world.Target.UpdatedAvailable = 1 }), 1000 * time.Second},
-		"also behind a pause":      {all(between(300*time.Second, 400*time.Second, pause), after(500*time.Second, func(c *cluster) { c.world.Target.UpdatedAvailable = 1 })), 1100 * time.Second},
+		"nothing in between":      {func(*cluster) {}, 600 * time.Second},
+		"paused once":             {between(400*time.Second, 1400*time.Second, pause), 1600 * time.Second},
+		"paused at once":          {between(0, 1000*time.Second, pause), 1600 * time.Second},
+		"paused again and again":  {func(c *cluster) { pause(c, int(c.now.Sub(start).Seconds())/100%2 == 1) }, 1200 * time.Second},
+		"progress begins it anew": {after(400*time.Second, func(c *cluster) { c.world.Target.UpdatedAvailable = 1 }), 1000 * time.Second},
+		"also behind a pause":     {all(between(300*time.Second, 400*time.Second, pause), after(500*time.Second, func(c *cluster) { c.world.Target.UpdatedAvailable = 1 })), 1100 * time.Second},
+		"pods that are available for a moment, again and again": {func(c *cluster) { c.world.Target.UpdatedAvailable = int(c.now.Sub(start).Seconds()) / 30 % 2 }, 630 * time.Second},
+		"pods that come and go": {func(c *cluster) {
+			c.world.Target.Updated = min(c.world.Target.Updated, int(c.now.Sub(start).Seconds())/30%3)
+		}, 660 * time.Second},
 		"a status without a count": {func(c *cluster) { c.world.Rollout.Status.StillSeconds = 0 }, 600 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {

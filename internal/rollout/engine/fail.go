@@ -60,7 +60,7 @@ func (m *machine) failed() (verdict, bool) {
 	m.status.Attempt++
 	m.status.Metrics = nil
 	m.status.Hooks = slices.DeleteFunc(m.status.Hooks, func(h rolloutv1alpha1.HookStatus) bool { return !h.Passed })
-	m.status.LastProgressTime, m.status.StillSeconds = at(m.now), 0
+	m.moved = true
 	m.news = append(m.news, News{Reason: "RolloutRetried", Note: fmt.Sprintf("taken up again, for the time %d", m.status.Attempt)})
 	return verdict{}, false
 }
@@ -115,20 +115,24 @@ func (m *machine) still() time.Duration {
 	return before + max(m.now.Sub(m.status.LastProgressTime.Time), 0)
 }
 
-// progressed tells whether more pods are changed, or available, than at the look before; in a revert, whether more are back.
+// progressed tells whether the change is farther than it has ever been since the clock of the deadline began. What only comes back, such
+// as a pod that crashes and is available for a moment in between, is no progress: else the deadline would never be missed.
 func (m *machine) progressed() bool {
-	now, before := &m.status, &m.Rollout.Status
+	return m.moved || m.reached() > m.Rollout.Status.Reached
+}
+
+// reached is how far the change is by the counts of the status.
+func (m *machine) reached() int64 {
+	s := &m.status
 	switch {
-	case m.moved:
-		return true
 	case !m.reverts():
-		return now.UpgradedReplicas > before.UpgradedReplicas || now.UpgradedReadyReplicas > before.UpgradedReadyReplicas
-	case now.RevertedReplicas > before.RevertedReplicas:
-		return true
-	case now.Running != nil && now.Running.Mode == rolloutv1alpha1.InPlaceMode: // what counts as updated is back
-		return now.UpgradedReplicas > before.UpgradedReplicas
+		return int64(s.UpgradedReplicas) + int64(s.UpgradedReadyReplicas)
+	case s.Running.Mode != rolloutv1alpha1.InPlaceMode:
+		return int64(s.RevertedReplicas) + int64(s.Running.Total) - int64(s.UpgradedReplicas)
+	case m.Target.Template == m.Target.Before.Template: // what counts as updated is back
+		return int64(s.RevertedReplicas) + int64(s.UpgradedReplicas)
 	}
-	return now.UpgradedReplicas < before.UpgradedReplicas
+	return 0
 }
 
 // reverts tells whether what was before is being brought back.

@@ -42,6 +42,9 @@ func (m *machine) plan(v verdict) Plan {
 		m.status.StillSeconds = int64(m.still() / time.Second)
 		m.status.LastProgressTime = at(m.now)
 	}
+	if m.progressed() {
+		m.status.Reached = m.reached()
+	}
 	if marks, blind := m.marks(v.actions); blind {
 		v.actions, v.again = append(v.actions, marks...), soonest(v.again, poll)
 	}

@@ -107,6 +107,27 @@ func TestARevertThatGoesOnIsNotStalled(t *testing.T) {
 	}
 }
 
+func TestARevertWhosePodsComeBackForAMomentIsStalled(t *testing.T) {
+	w := newWorld()
+	w.Rollout.Plan.ProgressDeadlineSeconds = ptr.To[int32](30)
+	c := newCluster(w)
+	steps, stalled := 0, false
+	c.run(10*time.Minute, func(c *cluster) {
+		s := &c.world.Rollout.Status
+		if c.in(BatchVerifying) && s.CurrentBatch == 2 {
+			c.world.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRevert: s.Take()}
+		}
+		if w := &c.world.Target; c.in(Failing) && w.Template == w.Before.Template { // one for ten seconds, and none for ten
+			steps++
+			w.Updated, w.UpdatedAvailable = steps/10%2, steps/10%2
+		}
+		stalled = stalled || conditionIs(*s, rolloutv1alpha1.ConditionStalled, "RevertStalled")
+	})
+	if !stalled || steps < 100 {
+		t.Errorf("stalled is %t after %d looks:\n%s", stalled, steps, c.transcript())
+	}
+}
+
 func TestARevertWithoutADeadlineIsNeverStalled(t *testing.T) {
 	w := newWorld()
 	w.Rollout.Plan.ProgressDeadlineSeconds = ptr.To[int32](0)

@@ -3,20 +3,15 @@
 package engine
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the transcripts anew")
 
 type story struct {
 	world World
@@ -154,19 +149,7 @@ func TestTranscripts(t *testing.T) {
 			if c.world.Rollout.Finalizer {
 				t.Error("the finalizer is still there")
 			}
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(c.transcript()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), c.transcript()); diff != "" {
-				t.Errorf("the story has changed (-want +got); write it anew with -update:\n%s", diff)
-			}
+			golden.Text(t, name+".txt", c.transcript())
 		})
 	}
 }

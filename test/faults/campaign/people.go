@@ -3,16 +3,11 @@
 package campaign
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +15,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"slipway.dev/slipway/localcluster/install"
 	"slipway.dev/slipway/localcluster/nodes"
 )
 
@@ -230,29 +226,18 @@ func raiseQuota(ctx context.Context, s *story) error {
 
 // upgradeDefinitions gives the CRDs another field and column, and takes them away again.
 func upgradeDefinitions(ctx context.Context, s *story) error {
-	content, err := os.ReadFile(filepath.Join(s.repository, "config", "install.yaml"))
+	objects, err := install.Read(filepath.Join(s.repository, "config", "install.yaml"))
 	if err != nil {
-		return fmt.Errorf("reading the manifest: %w", err)
+		return err
 	}
 	for round := range 4 {
 		if !s.somewhere(ctx) {
 			return ctx.Err()
 		}
-		documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-		for {
-			document, err := documents.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("reading the manifest: %w", err)
-			}
-			if !strings.Contains(string(document), "kind: CustomResourceDefinition") {
-				continue
-			}
+		for _, object := range install.Definitions(objects) {
 			definition := &apiextensionsv1.CustomResourceDefinition{}
-			if err := yaml.Unmarshal(document, definition); err != nil {
-				return fmt.Errorf("reading a CRD: %w", err)
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
+				return fmt.Errorf("reading CRD %s: %w", object.GetName(), err)
 			}
 			if err := s.applyDefinition(ctx, definition, round%2 == 0); err != nil {
 				return err

@@ -3,25 +3,21 @@
 package cafe_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/cafe"
-	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -51,28 +47,10 @@ func connect() (err error) {
 
 // startController runs the controller until the plane stops.
 func startController() error {
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	ctrl.SetLogger(logr.Discard())
-	server.Before(func() { stop(); <-ended })
-	mgr, err := ctrl.NewManager(server.Config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		return err
-	}
-	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer(), cafe.Owned()...); err != nil {
-		return err
-	}
-	r := cafe.New(cafe.Dependencies{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
-	})
-	if err := r.SetupWithManager(mgr, cafe.Options{Concurrency: 2}); err != nil {
-		return err
-	}
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "the controller ended:", err)
-		}
-	}()
-	return nil
+	return server.Control(scheme, func(mgr ctrl.Manager) error {
+		r := cafe.New(cafe.Dependencies{
+			Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
+		})
+		return r.SetupWithManager(mgr, cafe.Options{Concurrency: 2})
+	}, cafe.Owned()...)
 }

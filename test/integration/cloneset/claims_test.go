@@ -17,6 +17,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 func claimsOf(t *testing.T, ns string) map[string]corev1.PersistentVolumeClaim {
@@ -67,7 +68,7 @@ func TestTheClaimOfAPodThatSomebodyDeletedIsUsedAgain(t *testing.T) {
 		t.Fatalf("claims of %s: %+v", doomed.Name, before)
 	}
 	remove(t, &doomed)
-	until(t, "a new pod under the old name", func() (bool, any) {
+	plane.Until(t, "a new pod under the old name", func() (bool, any) {
 		for _, p := range podsOf(t, ns) {
 			if p.Name == doomed.Name && p.UID != doomed.UID {
 				return true, nil
@@ -97,7 +98,7 @@ func TestClaimsGoWithPodsThatAreScaledIn(t *testing.T) {
 	editSet(t, ns, func(s *kruisev1alpha1.CloneSet) { s.Spec.Replicas = ptr.To[int32](1) })
 	waitForPods(t, ns, 1) // pods without a node go at once
 	left := "data-" + podsOf(t, ns)[0].Name
-	until(t, "the other claim to be on its way out", func() (bool, any) {
+	plane.Until(t, "the other claim to be on its way out", func() (bool, any) {
 		claims := claimsOf(t, ns)
 		for name, c := range claims { // nobody here takes the protection off
 			if (name == left) != (c.DeletionTimestamp == nil) {
@@ -128,7 +129,7 @@ func TestWithoutReuseTheClaimOfAPodThatIsGoneIsDeleted(t *testing.T) {
 		s.Spec.ScaleStrategy.DisablePVCReuse, s.Spec.Replicas = true, ptr.To[int32](1)
 	})
 	waitForPods(t, ns, 1)
-	until(t, "the claim to be on its way out", func() (bool, any) {
+	plane.Until(t, "the claim to be on its way out", func() (bool, any) {
 		claims := claimsOf(t, ns)
 		return claims[left.Name].DeletionTimestamp != nil && len(claims) == 2, claims
 	})
@@ -146,7 +147,7 @@ func TestWithoutReuseATerminatingPodTakesItsClaimAlong(t *testing.T) {
 	waitForPods(t, ns, 1)
 	doomed := podsOf(t, ns)[0]
 	remove(t, &doomed) // its finalizer keeps it
-	until(t, "the pod to own its claim, and a second pod", func() (bool, any) {
+	plane.Until(t, "the pod to own its claim, and a second pod", func() (bool, any) {
 		claims, pods := claimsOf(t, ns), podsOf(t, ns)
 		own := claims["data-"+doomed.Name]
 		return pod.IsControlledBy(&own, doomed.UID) && !metav1.IsControlledBy(&own, set) && len(own.OwnerReferences) == 1 && len(pods) == 2, claims
@@ -166,7 +167,7 @@ func TestAClaimQuotaKeepsThePodFromBeingCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, ns, claimed(1))
-	until(t, "condition FailedScale to name claim and quota", func() (bool, any) {
+	plane.Until(t, "condition FailedScale to name claim and quota", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1alpha1.CloneSetConditionFailedScale)
 		return c.Status == corev1.ConditionTrue && strings.Contains(c.Message, "creating claim data-web-") && strings.Contains(c.Message, "exceeded quota: few"), c
 	})
@@ -182,7 +183,7 @@ func TestAClaimQuotaKeepsThePodFromBeingCreated(t *testing.T) {
 func TestATemplateThatMountsAClaimThatIsNoMoreIsToldAndNotTried(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, claimed(1).With(func(s *kruisev1alpha1.CloneSet) { s.Spec.VolumeClaimTemplates = nil }))
-	until(t, "condition FailedScale to name the volume", func() (bool, any) {
+	plane.Until(t, "condition FailedScale to name the volume", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1alpha1.CloneSetConditionFailedScale)
 		return c.Status == corev1.ConditionTrue && strings.Contains(c.Message, `mounts volume "data"`), c
 	})
@@ -190,7 +191,7 @@ func TestATemplateThatMountsAClaimThatIsNoMoreIsToldAndNotTried(t *testing.T) {
 		s.Spec.VolumeClaimTemplates = builders.CloneSet("x").Claim("data").Build().Spec.VolumeClaimTemplates
 	})
 	waitForPods(t, ns, 1)
-	until(t, "condition FailedScale to be taken back", func() (bool, any) {
+	plane.Until(t, "condition FailedScale to be taken back", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1alpha1.CloneSetConditionFailedScale)
 		return c.Status == corev1.ConditionFalse, c
 	})
@@ -205,7 +206,7 @@ func TestNamesOfPodsThatAreGoneLeavePodsToDelete(t *testing.T) {
 		s.Spec.ScaleStrategy.PodsToDelete = []string{"web-nobody", doomed.Name}
 		s.Spec.Replicas = ptr.To[int32](1)
 	})
-	until(t, "the pod and both names to be gone", func() (bool, any) {
+	plane.Until(t, "the pod and both names to be gone", func() (bool, any) {
 		set, pods := get(t, ns, "web"), podsOf(t, ns)
 		return len(pods) == 1 && pods[0].Name != doomed.Name && len(set.Spec.ScaleStrategy.PodsToDelete) == 0 && *set.Spec.Replicas == 1,
 			fmt.Sprintf("%d pods, podsToDelete %v", len(pods), set.Spec.ScaleStrategy.PodsToDelete)

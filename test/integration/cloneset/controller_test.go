@@ -20,6 +20,7 @@ import (
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 func create(t *testing.T, ns string, b *builders.CloneSetBuilder) *kruisev1alpha1.CloneSet {
@@ -36,7 +37,7 @@ func create(t *testing.T, ns string, b *builders.CloneSetBuilder) *kruisev1alpha
 
 func waitForPods(t *testing.T, ns string, n int) {
 	t.Helper()
-	until(t, fmt.Sprintf("%d pods in service", n), func() (bool, any) {
+	plane.Until(t, fmt.Sprintf("%d pods in service", n), func() (bool, any) {
 		greet(t, ns)
 		pods, open := podsOf(t, ns), 0
 		for i := range pods {
@@ -50,7 +51,7 @@ func waitForPods(t *testing.T, ns string, n int) {
 
 func waitForAvailable(t *testing.T, ns string, n int32) {
 	t.Helper()
-	until(t, fmt.Sprintf("%d available pods in the status", n), func() (bool, any) {
+	plane.Until(t, fmt.Sprintf("%d available pods in the status", n), func() (bool, any) {
 		status := get(t, ns, "web").Status
 		return status.AvailableReplicas == n && status.Replicas == n, status
 	})
@@ -109,7 +110,7 @@ func TestAPodNameThatSomebodyElseHasIsLeftToThem(t *testing.T) {
 	if err := live.Patch(t.Context(), &own, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"app":"mine"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a second pod beside the released one", func() (bool, any) {
+	plane.Until(t, "a second pod beside the released one", func() (bool, any) {
 		var kept, replaced bool
 		for _, p := range podsOf(t, ns) {
 			controlled := pod.IsControlledBy(&p, set.UID)
@@ -133,11 +134,11 @@ func TestAQuotaIsToldAndThenOvercome(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, ns, builders.CloneSet("web").Replicas(3))
-	until(t, "condition FailedScale to name the quota", func() (bool, any) {
+	plane.Until(t, "condition FailedScale to name the quota", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1alpha1.CloneSetConditionFailedScale)
 		return c.Status == corev1.ConditionTrue && strings.Contains(c.Message, "exceeded quota: few"), c
 	})
-	until(t, "an event FailedCreate", func() (bool, any) {
+	plane.Until(t, "an event FailedCreate", func() (bool, any) {
 		var list eventsv1.EventList
 		if err := live.List(t.Context(), &list, client.InNamespace(ns)); err != nil {
 			return false, err
@@ -153,7 +154,7 @@ func TestAQuotaIsToldAndThenOvercome(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForPods(t, ns, 3)
-	until(t, "condition FailedScale to be taken back", func() (bool, any) {
+	plane.Until(t, "condition FailedScale to be taken back", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1alpha1.CloneSetConditionFailedScale)
 		return c.Status == corev1.ConditionFalse && c.Message == "", c
 	})
@@ -172,7 +173,7 @@ func TestContainersOfAnyOrderAreUpdatedTogether(t *testing.T) {
 	if err := live.Patch(t.Context(), get(t, ns, "web"), client.RawPatch("application/json-patch+json", change)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "both images in the living pod", func() (bool, any) {
+	plane.Until(t, "both images in the living pod", func() (bool, any) {
 		containers := podsOf(t, ns)[0].Spec.Containers
 		images := []string{containers[0].Image, containers[1].Image, containers[2].Image}
 		return cmp.Equal(images, []string{"web:2", "proxy:1", "log:2"}), images
@@ -191,7 +192,7 @@ func TestHistoryThatOthersWroteIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := create(t, ns, builders.CloneSet("web").Replicas(1))
-	until(t, "the orphan to be adopted and used", func() (bool, any) {
+	plane.Until(t, "the orphan to be adopted and used", func() (bool, any) {
 		var list appsv1.ControllerRevisionList
 		if err := live.List(t.Context(), &list, client.InNamespace(ns)); err != nil || len(list.Items) != 1 {
 			return false, list.Items

@@ -14,6 +14,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 // No admission webhook runs at this server: nobody else adds gates or variables to pods.
@@ -29,7 +30,7 @@ func TestHooksAndBatchesNeedNoWebhook(t *testing.T) {
 	}))
 	reaches := func(what string, available int32, state kruisev1alpha1.LifecycleState, marked corev1.ConditionStatus, images ...string) {
 		t.Helper()
-		until(t, what, func() (bool, any) {
+		plane.Until(t, what, func() (bool, any) {
 			work(t, ns)
 			pods := podsOf(t, ns)
 			if len(pods) != 1 {

@@ -3,27 +3,21 @@
 package cloneset_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/cloneset"
-	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -44,9 +38,6 @@ func TestMain(m *testing.M) {
 
 // startController runs the controller until the plane stops.
 func startController() error {
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	server.Before(func() { stop(); <-ended })
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return err
@@ -58,59 +49,18 @@ func startController() error {
 	if live, err = client.New(server.Config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(server.Config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		return err
-	}
-	if err := owned.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	r := cloneset.New(cloneset.Dependencies{
-		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
+	return server.Control(scheme, func(mgr ctrl.Manager) error {
+		r := cloneset.New(cloneset.Dependencies{
+			Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
+		})
+		return r.SetupWithManager(mgr, cloneset.Options{Concurrency: 2})
 	})
-	if err := r.SetupWithManager(mgr, cloneset.Options{Concurrency: 2}); err != nil {
-		return err
-	}
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "the controller ended:", err)
-		}
-	}()
-	return nil
 }
 
 // namespace makes a namespace for one test.
-func namespace(t *testing.T) string {
-	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "cloneset-"}}
-	if err := live.Create(t.Context(), ns); err != nil {
-		t.Fatalf("making a namespace: %v", err)
-	}
-	return ns.Name
-}
+func namespace(t *testing.T) string { t.Helper(); return plane.Namespace(t, live, "cloneset-") }
 
-// until waits for a condition and says what it last saw when it never came.
-func until(t *testing.T, what string, seen func() (done bool, state any)) {
-	t.Helper()
-	var state any
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (done bool, _ error) {
-		done, state = seen()
-		return done, nil
-	})
-	if err != nil {
-		t.Fatalf("waited for %s; last seen: %v", what, state)
-	}
-}
-
-func podsOf(t *testing.T, ns string) []corev1.Pod {
-	t.Helper()
-	var list corev1.PodList
-	if err := live.List(t.Context(), &list, client.InNamespace(ns)); err != nil {
-		t.Fatalf("listing pods: %v", err)
-	}
-	return list.Items
-}
+func podsOf(t *testing.T, ns string) []corev1.Pod { t.Helper(); return plane.Pods(t, live, ns) }
 
 func get(t *testing.T, ns, name string) *kruisev1alpha1.CloneSet {
 	t.Helper()

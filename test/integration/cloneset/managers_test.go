@@ -13,6 +13,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 // Only a real server keeps a record of who set which field.
@@ -21,7 +22,7 @@ func TestAReleaseInPlaceLeavesFieldsToWhoAppliesThem(t *testing.T) {
 	set := create(t, ns, builders.CloneSet("web").Replicas(2).InPlace())
 	released := func(image string) []corev1.Pod {
 		t.Helper()
-		until(t, "two updated and available pods", func() (bool, any) {
+		plane.Until(t, "two updated and available pods", func() (bool, any) {
 			work(t, ns)
 			now := get(t, ns, "web")
 			return now.Status.ObservedGeneration == now.Generation && now.Status.UpdatedAvailableReplicas == 2, now.Status

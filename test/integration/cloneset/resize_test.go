@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	"slipway.dev/slipway/test/integration/plane"
 	"slipway.dev/slipway/test/node"
 )
 
@@ -83,7 +84,7 @@ func TestAPodIsResizedInPlace(t *testing.T) {
 		now := get(t, ns, "web")
 		return now.Status.ObservedGeneration == now.Generation && now.Status.CurrentRevision == now.Status.UpdateRevision && now.Status.UpdatedAvailableReplicas == 1, now.Status
 	}
-	until(t, "the pod", settled)
+	plane.Until(t, "the pod", settled)
 	first := podsOf(t, ns)[0]
 
 	edit := func(change func(*corev1.Container)) corev1.Pod {
@@ -93,7 +94,7 @@ func TestAPodIsResizedInPlace(t *testing.T) {
 		if err := live.Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the update", func() (bool, any) {
+		plane.Until(t, "the update", func() (bool, any) {
 			done, state := settled()
 			pods := podsOf(t, ns)
 			waiting := len(pods) != 1 || len(pods[0].Status.ContainerStatuses) != 1 || pods[0].Status.ContainerStatuses[0].Resources == nil || pods[0].Labels[kruisev1alpha1.LabelRevision] != get(t, ns, "web").Status.UpdateRevision ||

@@ -14,6 +14,7 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 const v2 = "registry.test/app:v2"
@@ -40,7 +41,7 @@ const imageV2 = `{"spec":{"template":{"spec":{"containers":[{"name":"app","image
 // waitForStatus lets nodes and components act until the status is as wanted.
 func waitForStatus(t *testing.T, ns, what string, components []string, reached func(*cafev1alpha1.InPlaceSetStatus) bool) {
 	t.Helper()
-	until(t, what, func() (bool, any) {
+	plane.Until(t, what, func() (bool, any) {
 		serve(t, ns)
 		for _, component := range components {
 			route(t, ns, component)
@@ -148,7 +149,7 @@ func TestTrafficLeavesBeforeAChangeAndComesBack(t *testing.T) {
 	edit(t, ns, imageV2)
 	waitsFor := func(component string) {
 		t.Helper()
-		until(t, "the condition names "+component, func() (bool, any) {
+		plane.Until(t, "the condition names "+component, func() (bool, any) {
 			serve(t, ns)
 			c := condition(get(t, ns, "web"), cafev1alpha1.ConditionWaitingForTraffic)
 			return c.Status == corev1.ConditionTrue && strings.Contains(c.Message, component) && strings.Contains(c.Message, "let go"), c
@@ -174,7 +175,7 @@ func TestTrafficLeavesBeforeADeletion(t *testing.T) {
 	waitForStatus(t, ns, "two pods", []string{"lb"}, available(2))
 
 	edit(t, ns, `{"spec":{"replicas":1}}`)
-	until(t, "a closed gate", func() (bool, any) {
+	plane.Until(t, "a closed gate", func() (bool, any) {
 		var seen []string
 		closed := false
 		for _, p := range podsOf(t, ns) {
@@ -195,7 +196,7 @@ func TestAPodThatAPersonDeletesLosesItsTraffic(t *testing.T) {
 	if err := live.Delete(t.Context(), &doomed, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the gate of the deleted pod closes", func() (bool, any) {
+	plane.Until(t, "the gate of the deleted pod closes", func() (bool, any) {
 		p := &corev1.Pod{}
 		if err := live.Get(t.Context(), client.ObjectKeyFromObject(&doomed), p); err != nil {
 			return false, err

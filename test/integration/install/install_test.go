@@ -5,7 +5,6 @@ package install
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +27,7 @@ import (
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	shipped "slipway.dev/slipway/localcluster/install"
 	"slipway.dev/slipway/test/integration/plane"
 )
 
@@ -213,23 +212,11 @@ func install(t *testing.T, c client.Client) []*unstructured.Unstructured {
 // manifest reads the objects of a file of the repository.
 func manifest(t *testing.T, path string) []*unstructured.Unstructured {
 	t.Helper()
-	file, err := os.Open(filepath.Join(root(t), path))
+	objects, err := shipped.Read(filepath.Join(root(t), path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	var objects []*unstructured.Unstructured
-	for decoder := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return objects
-		} else if err != nil {
-			t.Fatalf("reading %s: %v", path, err)
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
-	}
+	return objects
 }
 
 func names(objects []*unstructured.Unstructured) []string {

@@ -18,6 +18,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 var oneGi = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
@@ -57,7 +58,7 @@ func claimsOf(t *testing.T, ns string) map[string]corev1.PersistentVolumeClaim {
 
 func waitForReady(t *testing.T, ns string) {
 	t.Helper()
-	until(t, "condition Ready", func() (bool, any) {
+	plane.Until(t, "condition Ready", func() (bool, any) {
 		set := get(t, ns, "web")
 		c := condition(set, kruisev1beta1.StatefulSetConditionReady)
 		return c.Status == corev1.ConditionTrue && set.Status.ObservedGeneration == set.Generation, c
@@ -67,7 +68,7 @@ func waitForReady(t *testing.T, ns string) {
 // bringUp plays the nodes until the set is ready.
 func bringUp(t *testing.T, ns string) {
 	t.Helper()
-	until(t, "all pods in service", func() (bool, any) {
+	plane.Until(t, "all pods in service", func() (bool, any) {
 		greet(t, ns)
 		serve(t, ns)
 		set := get(t, ns, "web")
@@ -120,7 +121,7 @@ func TestASetThatIsOlderThanEveryDefaultWorks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the one pod that is wanted without replicas", func() (bool, any) {
+	plane.Until(t, "the one pod that is wanted without replicas", func() (bool, any) {
 		for _, p := range podsOf(t, ns) {
 			if p.DeletionTimestamp != nil {
 				remove(t, &p)
@@ -152,7 +153,7 @@ func TestAQuotaIsToldUntilAPodIsCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, ns, builders.StatefulSet("web").Replicas(1))
-	until(t, "condition FailedCreatePod to name the quota", func() (bool, any) {
+	plane.Until(t, "condition FailedCreatePod to name the quota", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionFailedCreatePod)
 		return c.Status == corev1.ConditionTrue && strings.HasPrefix(c.Message, "StatefulPodControl failed to create Pod error: ") && strings.Contains(c.Message, "exceeded quota: few"), c
 	})
@@ -175,7 +176,7 @@ func TestAClaimThatIsGoneComesBackAndItsPodWaitsForIt(t *testing.T) {
 	}
 	p := podsOf(t, ns)[0]
 	remove(t, &p)
-	until(t, "the set to wait for the claim", func() (bool, any) {
+	plane.Until(t, "the set to wait for the claim", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionReady)
 		return strings.Contains(c.Message, "claim data-web-0 is being deleted"), c
 	})
@@ -205,9 +206,9 @@ func TestClaimsChangeHandsWithTheRetentionPolicy(t *testing.T) {
 		}
 	}
 	patch(t, ns, `[{"op":"replace","path":"/spec/persistentVolumeClaimRetentionPolicy","value":{"whenDeleted":"Delete","whenScaled":"Delete"}}]`)
-	until(t, "the claim to go with the set", owners("StatefulSet web false"))
+	plane.Until(t, "the claim to go with the set", owners("StatefulSet web false"))
 	patch(t, ns, `[{"op":"replace","path":"/spec/replicas","value":0}]`)
-	until(t, "the claim to go with its pod", owners("Pod web-0 false"))
+	plane.Until(t, "the claim to go with its pod", owners("Pod web-0 false"))
 	if c := claimsOf(t, ns)["data-web-0"]; c.OwnerReferences[0].UID == set.UID {
 		t.Errorf("owners are %+v", c.OwnerReferences)
 	}
@@ -235,7 +236,7 @@ func TestAClaimGrowsWithItsTemplateAndNoPodIsTouched(t *testing.T) {
 	bind("1Gi")
 	pods := podsOf(t, ns)[0].ResourceVersion
 	patch(t, ns, `[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]`)
-	until(t, "the set to say that the class lets nothing grow", func() (bool, any) {
+	plane.Until(t, "the set to say that the class lets nothing grow", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionStalled)
 		return c.Status == corev1.ConditionTrue && c.Reason == "FailedUpdatePVC" && strings.HasPrefix(c.Message, "claim data-web-0 of pod web-0"), c
 	})
@@ -244,12 +245,12 @@ func TestAClaimGrowsWithItsTemplateAndNoPodIsTouched(t *testing.T) {
 	if err := live.Patch(t.Context(), class, client.MergeFrom(rigid)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the claim to ask for more, now that it may", func() (bool, any) {
+	plane.Until(t, "the claim to ask for more, now that it may", func() (bool, any) {
 		claim := claimsOf(t, ns)["data-web-0"]
 		return claim.Spec.Resources.Requests.Storage().String() == "2Gi" && claim.Annotations[kruisev1beta1.AnnotationOwnedByStatefulSet] == "web", claim.Spec.Resources
 	})
 	bind("2Gi")
-	until(t, "the status to tell of the volume", func() (bool, any) {
+	plane.Until(t, "the status to tell of the volume", func() (bool, any) {
 		claims := get(t, ns, "web").Status.VolumeClaims
 		return cmp.Equal(claims, []kruisev1beta1.VolumeClaimStatus{{VolumeClaimName: "data", CompatibleReplicas: 1, CompatibleReadyReplicas: 1}}), claims
 	})
@@ -270,7 +271,7 @@ func TestAPodOfAnotherControllerKeepsItsName(t *testing.T) {
 	create(t, ns, builders.StatefulSet("web").Replicas(1).With(func(s *kruisev1beta1.StatefulSet) {
 		s.Spec.UpdateStrategy.Type = kruisev1beta1.OnDeleteStatefulSetStrategyType // else it would be replaced: it is of no revision
 	}))
-	until(t, "the set to wait for the name", func() (bool, any) {
+	plane.Until(t, "the set to wait for the name", func() (bool, any) {
 		c := condition(get(t, ns, "web"), kruisev1beta1.StatefulSetConditionReady)
 		return strings.Contains(c.Message, "its name is taken by a pod that is not the set's"), c
 	})
@@ -278,7 +279,7 @@ func TestAPodOfAnotherControllerKeepsItsName(t *testing.T) {
 	if err := live.Patch(t.Context(), foreign, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"ownerReferences":null}}`))); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the pod to be adopted", func() (bool, any) {
+	plane.Until(t, "the pod to be adopted", func() (bool, any) {
 		p := podsOf(t, ns)[0]
 		owner := metav1.GetControllerOf(&p)
 		return owner != nil && owner.UID == get(t, ns, "web").UID && p.UID == foreign.UID, p.OwnerReferences

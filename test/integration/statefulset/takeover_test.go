@@ -18,6 +18,7 @@ import (
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/pod"
+	"slipway.dev/slipway/test/integration/plane"
 )
 
 // takenOver is a namespace whose objects another publisher's controller has made, before ours was started.
@@ -183,7 +184,7 @@ func TestWhatAnotherPublisherStoredIsTakenOverUntouched(t *testing.T) {
 
 	// What was taken over takes part in the next release as any other.
 	patch(t, takenOver, `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"registry.test/app:v2"}]`)
-	until(t, "the highest pod to be updated in place", func() (bool, any) {
+	plane.Until(t, "the highest pod to be updated in place", func() (bool, any) {
 		p := podsOf(t, takenOver)[1]
 		return p.Spec.Containers[0].Image == "registry.test/app:v2" && p.Name == "web-1", p.Spec.Containers[0]
 	})

@@ -3,26 +3,19 @@
 package statefulset
 
 import (
-	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	"slipway.dev/slipway/internal/statefulset/project"
 	"slipway.dev/slipway/internal/story"
 	"slipway.dev/slipway/test/node"
-	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
-
-var projections = flag.Int("projections", 200, "in how many random worlds what is foretold is compared with what happens")
 
 // step lets everybody have their turn; see world.Story.InStep.
 func (s *simulation) step(t *testing.T) bool {
@@ -100,46 +93,24 @@ func (s *simulation) pacedEdit(set *kruisev1beta1.StatefulSet) {
 	s.keepPace(set)
 }
 
-// TestProjection compares what is foretold with what then happens, for many worlds: the same pods, in the same passes and
-// order, in place or not, with the same fewest pods available.
+// TestProjection compares what is foretold with what then happens, for many worlds.
 func TestProjection(t *testing.T) {
-	passes, inPlace, recreated, prepared := 0, 0, 0, 0
-	for seed, compared := uint64(0), 0; compared < *projections; seed++ {
+	var all world.Happened
+	for seed, compared := uint64(0), 0; compared < world.Projections(); seed++ {
 		s := randomWorld(t, seed)
 		if slices.ContainsFunc(s.Pods(), func(pod *corev1.Pod) bool { return pod.Labels[world.LabelApp] != world.SetName }) {
 			continue // a pod that was given up keeps its name, and a manager finds that out only when it is refused
 		}
 		compared++
 		s.Manager.Start(nil) // it forgets which names were taken when it wanted them
-		objects := story.Objects{Pods: s.Pods(), Nodes: world.Nodes}
-		for _, o := range s.Server.List(api.Revisions) {
-			objects.Revisions = append(objects.Revisions, o.(*appsv1.ControllerRevision))
-		}
-		before := map[types.UID]*corev1.Pod{}
-		for _, pod := range objects.Pods {
-			before[pod.UID] = pod
-		}
 		set := typed(s.Set())
-		since, from := len(s.Server.Log()), s.Clock.Now()
-		told := project.Of(set, objects, from)
-		for steps := 0; s.step(t); steps++ {
-			if steps > 2000 {
-				break // a pod whose image is missing is looked at for ever
-			}
-		}
-		want := s.CarriedOut(since, from, before)
-		if diff := cmp.Diff(want, world.Foretold(told)); diff != "" {
-			t.Errorf("seed %d, %s: the projection errs (-happened +foretold):\n%s\nleft: %v", seed, describeSpec(set), diff, told.Left)
-		}
-		for _, did := range want.Passes {
-			passes++
-			inPlace += strings.Count(did, "in place ")
-			recreated += strings.Count(did, "delete ")
-			prepared += strings.Count(did, "prepare ")
+		_, diff := s.CompareForetold(&all, func() bool { return s.step(t) }, func(o story.Objects, now time.Time) story.Story { return project.Of(set, o, now) })
+		if diff != "" {
+			t.Errorf("seed %d, %s: the projection errs %s", seed, describeSpec(set), diff)
 		}
 	}
-	t.Logf("%d passes, %d pods in place, %d deleted, %d prepared for their hooks", passes, inPlace, recreated, prepared)
-	if passes < 2**projections || inPlace < *projections/4 || recreated < *projections/2 || prepared < *projections/8 {
-		t.Errorf("the worlds are too quiet: %s", fmt.Sprint(passes, inPlace, recreated, prepared))
+	t.Log(&all)
+	if n := world.Projections(); all.Passes < 2*n || all.InPlace < n/4 || all.Deleted < n/2 || all.Prepared < n/8 {
+		t.Errorf("the worlds are too quiet: %s", &all)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"slipway.dev/slipway/test/golden"
 )
 
 var (
@@ -24,7 +25,6 @@ var (
 	fromSeed      = flag.Uint64("from", 1, "the first seed of TestRandom")
 	maxFail       = flag.Int("failures", 5, "stop after so many failing stories")
 	tail          = flag.Int("tail", 40, "how many lines of a failing story are shown")
-	update        = flag.Bool("update", false, "write the golden transcripts anew")
 	mutationSeeds = flag.Uint64("mutation-seeds", 0, "within how many stories of its theme a mutation must be caught; 0 is as many as the package has chosen")
 )
 
@@ -103,20 +103,7 @@ func PlayTwice(t *testing.T, play Player) {
 // CompareGolden compares a transcript with the one that is checked in as testdata/<name>.golden, or writes that one.
 func CompareGolden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("no transcript yet: run go test -update: %v", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the release went another way (-golden +now; go test -update accepts it):\n%s", diff)
-	}
+	golden.Text(t, name+".golden", got)
 }
 
 // Catch plays stories with a fault in the manager until one breaks the rule that the fault offends: until a violation has one of the

@@ -70,6 +70,11 @@ type RolloutStatus struct {
 	// +optional
 	StillSeconds int64 `json:"stillSeconds,omitempty"`
 
+	// Reached is the most that upgradedReplicas and upgradedReadyReplicas have been together since the clock of the progress deadline
+	// began; in a revert it counts what is back. To come back to it after a fall is no progress.
+	// +optional
+	Reached int64 `json:"reached,omitempty"`
+
 	// Message says in one sentence what the rollout does now, or what it waits for.
 	// +optional
 	Message string `json:"message,omitempty"`
