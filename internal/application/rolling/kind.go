@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -78,7 +79,11 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout
 	case r.DeletionTimestamp != nil, !begins(state):
 		return s, nil
 	}
-	return k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)
+	s, err := k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)
+	if apierrors.IsForbidden(err) { // only a person can help
+		return wait(s, "%s: Slipway needs that right", err)
+	}
+	return s, err
 }
 
 // begins is for the states in which it is still open what is rolled out.
