@@ -17,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/step"
 )
 
 // AppRollouts are the kind AppRollout.
@@ -72,11 +73,11 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout
 		s.Rollout.Target, s.Rollout.Source = running.TargetRef, running.SourceRef
 		s.Rollout.Plan.TargetSize = sizeOf(r, running)
 	}
-	ends := state == engine.Finalising || state == engine.Failing || state == engine.Abandoning || state == engine.Deleting
-	switch {
-	case ends:
-		return k.ending(ctx, r, s, state == engine.Finalising)
-	case r.DeletionTimestamp != nil, !begins(state):
+	if state == engine.Finalising || state == engine.Failing || state == engine.Abandoning || state == engine.Deleting {
+		s.Last = func(ctx context.Context) ([]step.Step, error) { return k.ending(ctx, r, state == engine.Finalising) }
+		return s, nil
+	}
+	if r.DeletionTimestamp != nil || !begins(state) {
 		return s, nil
 	}
 	s, err := k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)

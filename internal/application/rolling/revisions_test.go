@@ -135,7 +135,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(s.Missing, c.want) || len(s.First)+len(s.Last) > 0 {
+			if !strings.Contains(s.Missing, c.want) || len(s.First) > 0 || s.Last != nil {
 				t.Errorf("it misses %q and does %v, want %q", s.Missing, s.First, c.want)
 			}
 			if r := w.until(func(r *oamv1beta1.AppRollout) bool { return r.Status.Message != "" }); !strings.Contains(r.Status.Message, c.want) {
@@ -206,7 +206,7 @@ func TestWhatIsUnderWayNeedsNoRevisions(t *testing.T) {
 			size := int32(4)
 			c.asks.Status.Running.TargetSize = &size
 			s, err := newWorld(t).kind.Subject(t.Context(), c.asks)
-			if err != nil || s.Missing != "" || len(s.First)+len(s.Last) > 0 {
+			if err != nil || s.Missing != "" || len(s.First) > 0 || s.Last != nil {
 				t.Fatalf("got %+v, %v", s, err)
 			}
 			if same := s.Rollout.Target == running.TargetRef; same != c.same {
