@@ -204,7 +204,7 @@ func TestRefusals(t *testing.T) {
 		"also when printed for programs": {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
 		"an unknown StatefulSet too": {[]string{"get", "sts", "lost"},
 			"no StatefulSet \"lost\" in namespace \"default\"; `slipway get statefulset -A` lists those of all namespaces"},
-		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: app, cafe, cloneset, inplaceset, rollout, statefulset`},
+		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: app, approllout, cafe, cloneset, inplaceset, rollout, rollouttrait, statefulset`},
 		"an unknown command":                {[]string{"delete"}, `slipway does not know "delete"`},
 		"a name and -A":                     {[]string{"get", "cloneset", "web", "-A"}, "use either NAME or -A"},
 		"a name and -l":                     {[]string{"get", "cloneset", "web", "-l", "a=b"}, "use either NAME or -l"},

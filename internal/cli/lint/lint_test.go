@@ -74,7 +74,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for sentence, test := range map[string]struct{ text, want string }{
 		"no YAML":                 {"a: [", "f: document 1"},
 		"no object":               {"5", "is not an object of Kubernetes"},
-		"nothing to check":        {"kind: Pod\napiVersion: v1\n", "f: holds neither a RolloutTrait nor a MetricTemplate"},
+		"nothing to check":        {"kind: Pod\napiVersion: v1\n", "f: holds no RolloutTrait, AppRollout, Application or MetricTemplate"},
 		"a key that stands twice": {"kind: RolloutTrait\nkind: RolloutTrait\n", `key "kind" already set`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
