@@ -107,7 +107,7 @@ func decode(kind metav1.TypeMeta, raw []byte, into runtime.Object) []Finding {
 		want = oamv1beta1.GroupVersion.String()
 	}
 	if kind.APIVersion != want {
-		return []Finding{{Field: "apiVersion", Value: fmt.Sprintf("%q", kind.APIVersion), Allowed: fmt.Sprintf("a %s is of %s", kind.Kind, want)}}
+		return []Finding{{Field: "apiVersion", Value: fmt.Sprintf("%q", kind.APIVersion), Allowed: fmt.Sprintf("the kind %s is of %s", kind.Kind, want)}}
 	}
 	err := manifest.Decode(raw, into, addToScheme)
 	if err == nil {

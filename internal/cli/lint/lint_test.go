@@ -55,6 +55,7 @@ func TestFilesGolden(t *testing.T) {
 		size *int
 	}{
 		"good": {"good", nil}, "bad": {"bad", nil}, "good-for-twelve": {"good", ptr.To(12)}, "good-for-three": {"good", ptr.To(3)},
+		"app": {"app", nil}, "app-for-five": {"app", ptr.To(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("testdata", test.file+".yaml"))

@@ -145,11 +145,13 @@ func Change(r *Rollout) string {
 		target, source = running.TargetAppRevision, running.SourceAppRevision
 	}
 	change := fmt.Sprintf("from %s to %s", source, target)
-	if source == "" {
-		change = "of " + target
-	}
-	if asks.Component != "" { // else it is the one that both have
-		change = "component " + asks.Component + " " + change
+	switch { // without a name it is the one component that both have
+	case asks.Component != "" && source == "":
+		change = fmt.Sprintf("component %s of %s", asks.Component, target)
+	case asks.Component != "":
+		change = fmt.Sprintf("component %s %s", asks.Component, change)
+	case source == "":
+		change = target
 	}
 	switch {
 	case running != nil && running.TargetRef.Name != "":
