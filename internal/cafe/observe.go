@@ -12,12 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/internal/cafe/plan"
 	"slipway.dev/slipway/internal/cafe/podset"
-	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/pod"
 	"slipway.dev/slipway/internal/step"
 )
@@ -30,7 +30,7 @@ type observed struct {
 }
 
 // observe builds the world that one decision depends on. It reads only.
-func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment, m *owned.Memory, now time.Time) (observed, error) {
+func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment, m *memory, now time.Time) (observed, error) {
 	o := observed{sets: map[string]client.Object{}, world: plan.World{Deployment: d, Live: m.Template(d, &d.Spec.Template), Taken: m.Taken}}
 	own, err := r.reader.Revisions(ctx, d, d.Status.CurrentRevision)
 	if err != nil {
@@ -49,6 +49,8 @@ func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment
 		return o, fmt.Errorf("reading the list of pod sets: %w", err)
 	}
 	units := map[string]*plan.Unit{}
+	asked := m.asked
+	m.asked = map[types.UID]string{}
 	for _, item := range items {
 		set, is := item.(client.Object)
 		if !is || set.GetDeletionTimestamp() != nil {
@@ -58,7 +60,7 @@ func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment
 		if units[name] == nil {
 			units[name] = &plan.Unit{Name: name}
 		}
-		if err := r.look(ctx, &o, units[name], set, now); err != nil {
+		if err := r.look(ctx, &o, units[name], set, m, asked[set.GetUID()], now); err != nil {
 			return o, err
 		}
 	}
@@ -70,8 +72,9 @@ func (r *Reconciler) observe(ctx context.Context, d *cafev1alpha1.CafeDeployment
 	return o, nil
 }
 
-// look adds one pod set to its unit. Its pods are only looked at where its status does not say enough.
-func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set client.Object, now time.Time) error {
+// look adds one pod set to its unit. Its pods are only looked at where its status does not say enough. Asked is for which revision the API
+// server was asked for them.
+func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set client.Object, m *memory, asked string, now time.Time) error {
 	d := o.world.Deployment
 	var pods []*corev1.Pod
 	if d.Spec.Topology.AutoReschedule.Enable || o.kind.CountsPods() {
@@ -83,6 +86,15 @@ func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set cl
 	shown := o.kind.Show(set, pods, now)
 	shown.Name, shown.Revision = set.GetName(), set.GetAnnotations()[cafev1alpha1.AnnotationRevision]
 	shown.Differs = o.kind.Differs(set, d)
+	if asked == shown.Revision {
+		m.asked[set.GetUID()] = asked
+	} else if shown.Early(d.Spec.PodSetType) {
+		behind, err := r.catchUp(ctx, d, u.Name, set, pods)
+		if err != nil {
+			return err
+		}
+		shown.Doubtful, m.asked[set.GetUID()] = behind, shown.Revision
+	}
 	u.Sets = append(u.Sets, shown)
 	next, below := podset.Unschedulable(d.Spec.PodSetType, set.GetName(), pods)
 	u.Unschedulable, u.Below = append(u.Unschedulable, next...), append(u.Below, below...)
@@ -93,6 +105,31 @@ func (r *Reconciler) look(ctx context.Context, o *observed, u *plan.Unit, set cl
 	}
 	o.sets[shown.Name] = set
 	return nil
+}
+
+// catchUp asks the API server for the pods of a set, and tells whether the cache shows other ones. Then the next look waits until it shows
+// these. That is done once for each template of a set: what the set did for the one before, it did before it saw this one.
+func (r *Reconciler) catchUp(ctx context.Context, d *cafev1alpha1.CafeDeployment, unit string, set client.Object, cached []*corev1.Pod) (behind bool, err error) {
+	live, err := r.reader.LivePods(ctx, set, podset.Selector(d, unit, ""))
+	if err != nil {
+		return false, err
+	}
+	shown := map[string]*corev1.Pod{}
+	for _, p := range cached {
+		shown[p.Name] = p
+	}
+	for _, p := range live {
+		c := shown[p.Name]
+		if delete(shown, p.Name); c == nil || c.UID != p.UID || pod.IsActive(c) != pod.IsActive(p) || pod.RevisionHash(c) != pod.RevisionHash(p) {
+			r.Writes.Wrote(d.UID, p)
+			behind = true
+		}
+	}
+	for _, gone := range shown {
+		r.Writes.Deleted(d.UID, gone)
+		behind = true
+	}
+	return behind, nil
 }
 
 // steps are the writes that bring about what pod sets are asked for.

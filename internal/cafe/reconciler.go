@@ -44,7 +44,14 @@ type Reconciler struct {
 	Dependencies
 	apply    *apply.Applier
 	reader   owned.Reader
-	memories owned.Memories[owned.Memory]
+	memories owned.Memories[memory]
+}
+
+// memory is what is remembered of one deployment between passes. Losing it costs time and nothing else.
+type memory struct {
+	owned.Memory
+	// asked is for which revision the API server was asked for the pods of a set.
+	asked map[types.UID]string
 }
 
 // New returns a reconciler.
@@ -80,15 +87,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // pass observes, decides, acts and reports.
-func (r *Reconciler) pass(ctx context.Context, d *cafev1alpha1.CafeDeployment, memory *owned.Memory) (ctrl.Result, error) {
+func (r *Reconciler) pass(ctx context.Context, d *cafev1alpha1.CafeDeployment, m *memory) (ctrl.Result, error) {
 	now := r.Clock.Now()
-	seen, err := r.observe(ctx, d, memory, now)
+	seen, err := r.observe(ctx, d, m, now)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observing CafeDeployment %s: %w", client.ObjectKeyFromObject(d), err)
 	}
 	next := r.Plan(seen.world, now)
 	outcomes := r.apply.Steps(ctx, d.UID, append(next.Steps, seen.steps(next)...))
-	learnErr := memory.Learn(ctx, r.reader, r.Writes, d, outcomes, nil)
-	wait, reportErr := r.report(ctx, d, memory, next, outcomes, now)
+	learnErr := m.Learn(ctx, r.reader, r.Writes, d, outcomes, nil)
+	wait, reportErr := r.report(ctx, d, &m.Memory, next, outcomes, now)
 	return report.Result(outcomes, learnErr, reportErr, next.LookAgain, wait)
 }

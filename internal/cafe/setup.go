@@ -23,6 +23,7 @@ import (
 	"slipway.dev/slipway/internal/cafe/podset"
 	"slipway.dev/slipway/internal/freshness"
 	"slipway.dev/slipway/internal/owned"
+	"slipway.dev/slipway/internal/pod"
 )
 
 //+kubebuilder:rbac:groups=apps.cafe.cloud.alipay.com,resources=cafedeployments,verbs=get;list;watch;patch
@@ -59,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 		Named("cafedeployment").
 		For(&cafev1alpha1.CafeDeployment{}, builder.WithPredicates(owned.Written())).
 		Watches(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(owner.Requests), builder.WithPredicates(owner.Changes())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.podRequests), builder.WithPredicates(roomChanges())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.podRequests), builder.WithPredicates(podChanges())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Concurrency})
 	for _, set := range Owned() {
 		b = b.Watches(set, handler.EnqueueRequestsFromMapFunc(owner.Requests), builder.WithPredicates(owner.Changes()))
@@ -70,18 +71,37 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// roomChanges lets pods through that begin or cease to find no node. Everything else about pods is told by their sets.
-func roomChanges() predicate.Predicate {
-	finds := func(object client.Object) bool {
-		p, is := object.(*corev1.Pod)
-		return is && podset.FindsNoNode(p)
-	}
+// podChanges lets pods through of which something has changed that is looked at.
+func podChanges() predicate.Predicate {
+	matters := func(object client.Object) bool { return lookedAt(object) != podLook{} }
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return finds(e.Object) },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return finds(e.Object) },
+		CreateFunc:  func(e event.CreateEvent) bool { return matters(e.Object) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return matters(e.Object) },
 		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return finds(e.ObjectOld) != finds(e.ObjectNew) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return lookedAt(e.ObjectOld) != lookedAt(e.ObjectNew) },
 	}
+}
+
+// podLook is what a deployment looks at of a pod: whether it finds no node, and where ordinals count, which version it has and whether that
+// is ready. The rest is told by the sets. They may tell of a pod before the cache shows it, and then nobody would look again.
+type podLook struct {
+	findsNoNode, counts, active, ready bool
+	revision                           string
+}
+
+func lookedAt(object client.Object) podLook {
+	p, is := object.(*corev1.Pod)
+	if !is {
+		return podLook{}
+	}
+	if _, ours := p.Labels[cafev1alpha1.LabelUnit]; !ours {
+		return podLook{}
+	}
+	seen := podLook{findsNoNode: podset.FindsNoNode(p)}
+	if podset.OfOrdinals(p) {
+		seen.counts, seen.active, seen.ready, seen.revision = true, pod.IsActive(p), pod.IsReady(p), pod.RevisionHash(p)
+	}
+	return seen
 }
 
 // podRequests ask to look at the deployment whose pod set keeps a pod.

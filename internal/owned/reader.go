@@ -36,6 +36,26 @@ func (r Reader) Pods(ctx context.Context, owner client.Object) ([]*corev1.Pod, e
 	return sorted(list.Items, (*corev1.Pod).GetName), nil
 }
 
+// LivePods are the pods that the object controls, as the API server has them now, in no order. The selector is the object's: pods that it
+// does not match are left out.
+func (r Reader) LivePods(ctx context.Context, owner client.Object, selector *metav1.LabelSelector) ([]*corev1.Pod, error) {
+	matching, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, fmt.Errorf("reading the selector of the pods: %w", err)
+	}
+	var list corev1.PodList
+	if err := r.Live.List(ctx, &list, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: matching}); err != nil {
+		return nil, fmt.Errorf("asking the API server for the pods of %s: %w", owner.GetName(), err)
+	}
+	var found []*corev1.Pod
+	for i := range list.Items {
+		if pod.IsControlledBy(&list.Items[i], owner.GetUID()) {
+			found = append(found, &list.Items[i])
+		}
+	}
+	return found, nil
+}
+
 // Claims are the claims that the object controls, by name.
 func (r Reader) Claims(ctx context.Context, owner client.Object) ([]*corev1.PersistentVolumeClaim, error) {
 	var list corev1.PersistentVolumeClaimList

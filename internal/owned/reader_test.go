@@ -57,6 +57,30 @@ func named(name, owner string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: builders.Namespace, Name: name, Labels: map[string]string{"owner": owner, "app": "web"}}
 }
 
+func TestLivePodsAreThoseOfTheServer(t *testing.T) {
+	r, set := world(t, a(named("web-b", "web")), a(named("web-a", "web")), a(named("web-c", "")))
+	if err := r.Live.(client.Writer).Delete(t.Context(), a(named("web-b", "web"))); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	pods, err := r.LivePods(t.Context(), set, set.Spec.Selector)
+	for _, p := range pods {
+		if p.DeletionTimestamp == nil {
+			got = append(got, p.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"web-a"}, got); diff != "" || err != nil {
+		t.Errorf("found (-want +got):\n%s%v", diff, err)
+	}
+	if pods, err := r.LivePods(t.Context(), set, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}}); len(pods) > 0 || err != nil {
+		t.Errorf("pods that the selector does not match: %v, %v", pods, err)
+	}
+	unreadable := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}
+	if _, err := r.LivePods(t.Context(), set, unreadable); err == nil || !strings.Contains(err.Error(), "reading the selector of the pods") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWhatIsOwnedIsFoundByTheIndex(t *testing.T) {
 	r, set := world(t,
 		a(named("web-b", "web")), a(named("web-a", "web")), a(named("web-c", "")),

@@ -26,8 +26,8 @@ func (p *pass) ask() {
 	}
 	p.keep()
 	for _, u := range p.units {
-		if u.kept > 0 {
-			p.wait("%s keeps %d more than its number until other units have theirs", named(u.name), u.kept)
+		if beyond := u.kept - u.early; beyond > 0 {
+			p.wait("%s keeps %d more than its number until other units have theirs", named(u.name), beyond)
 		}
 		switch {
 		case versioned(p.spec.PodSetType):
@@ -45,20 +45,23 @@ func (p *pass) ask() {
 }
 
 // keep leaves units that have more pods than their number some of them, as many as others still lack: pods are taken away
-// when those that replace them are there. What finds no node is no pod that is worth keeping.
+// when those that replace them are there. What finds no node is no pod that is worth keeping. What a unit has of its number before a group
+// brings it up replaces nobody else, and stays.
 func (p *pass) keep() {
 	excess, lack := 0, 0
 	for _, u := range p.units {
 		lost := max(0, len(u.unschedulable)-max(0, u.there-u.total)) // some of them may be on their way out
-		u.kept = u.asked - lost
+		has, granted := u.asked-lost, p.granted(u)
 		if !u.listed { // what has come up there to take the place of others is as good as they are
-			u.kept = min(u.asked, u.total-lost)
+			has = min(u.asked, u.total-lost)
 		}
-		u.kept = max(0, u.kept-p.granted(u))
-		excess += u.kept
+		u.early = 0
 		if u.listed {
+			u.early = max(0, min(has, u.final())-granted)
 			lack += max(0, u.final()-p.secured(u))
 		}
+		u.kept = max(0, has-granted)
+		excess += u.kept - u.early
 	}
 	for ; excess > lack; excess-- {
 		p.fullest().kept--
@@ -70,7 +73,7 @@ func (p *pass) keep() {
 func (p *pass) fullest() *unit {
 	var found *unit
 	for _, u := range p.units {
-		if u.kept > 0 && (found == nil || found.listed && !u.listed || found.listed == u.listed && u.kept >= found.kept) {
+		if beyond := u.kept - u.early; beyond > 0 && (found == nil || found.listed && !u.listed || found.listed == u.listed && beyond >= found.kept-found.early) {
 			found = u
 		}
 	}
@@ -79,7 +82,7 @@ func (p *pass) fullest() *unit {
 
 // secured is how many of its pods a unit can be counted on for. Of one that grows, those that are available.
 func (p *pass) secured(u *unit) int {
-	sure := max(0, min(u.asked, p.granted(u))-len(u.below)) // what is kept beyond is for others
+	sure := max(0, min(u.asked, u.final())-len(u.below)) // what is kept beyond is for others
 	if u.head.Create+u.tail.Create > 0 && p.running() || u.asked < u.final() {
 		sure = min(sure, u.Available)
 	}

@@ -118,6 +118,34 @@ func TestWhatAUnitHasBeyondItsGroupReplacesNoPodElsewhere(t *testing.T) {
 	}
 }
 
+// A unit has a pod that only a later group would bring up, because its number was another one. It is not available, so it takes no other
+// unit's place; and it is not taken away to come back.
+func TestWhatALaterGroupWouldBringUpReplacesNobody(t *testing.T) {
+	c := newCells(5, []string{"A", "D"})
+	c.settle(t)
+	c.d.Spec.Replicas, c.d.Spec.Topology.UnitReplicas = ptr.To[int32](3), cafev1alpha1.UnitReplicas{"D": intOf(1)}
+	c.d.Spec.Strategy.BatchSize = ptr.To[int32](1)
+	one := []cafev1alpha1.GroupQuota{{Name: "A", Pods: 1, New: 1}}
+	c.d.Status.Groups = []cafev1alpha1.ReleaseGroup{{Index: 1, Kind: cafev1alpha1.BatchGroup, Units: one}, {Index: 2, Kind: cafev1alpha1.BatchGroup, Units: one}}
+	c.d.Status.CurrentGroup = 1
+	c.d.Status.Units = []cafev1alpha1.UnitStatus{{Name: "A", Desired: 2}, {Name: "D", Desired: 1}}
+	a, d := c.sets["web-a"], c.sets["web-d"]
+	a.asked, d.asked = 2, 3
+	c.act()
+	a.pods[0].ready, a.pods[1].ready = false, false
+	if asks := plan.Next(c.world(), c.now).Asks; len(asks) > 0 {
+		t.Errorf("asked: %+v", asks)
+	}
+	c.goOn(20, func() {
+		if a.asked != 2 {
+			t.Errorf("A is asked for %d pods", a.asked)
+		}
+	})
+	if a.asked != 2 || d.asked != 1 || c.d.Status.Phase != cafev1alpha1.StablePhase {
+		t.Errorf("in phase %s, A has %d pods and D has %d", c.d.Status.Phase, a.asked, d.asked)
+	}
+}
+
 // A ReplicaSet without pods is not told new numbers, so what it says of its unit may be old.
 func TestAnEmptyReplicaSetDoesNotCount(t *testing.T) {
 	c := newCells(5, []string{"A"}, kind(cafev1alpha1.ReplicaSetPodSetType))

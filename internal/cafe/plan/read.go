@@ -44,8 +44,9 @@ type unit struct {
 	older []int
 	// seen: all counts are about what was asked for.
 	seen bool
-	// kept is how many pods beyond its number the unit keeps until others have theirs.
-	kept int
+	// kept is how many pods the unit keeps beyond what it was granted so far: those beyond its number until others have theirs, and the
+	// early ones, which later groups would bring up.
+	kept, early int
 	Counts
 }
 
@@ -129,7 +130,7 @@ func (p *pass) observe(u *unit, seen Unit) {
 // placesOf are the places of the pods of a set that are on older versions than the released one.
 func placesOf(s Set, released string) (places []int) {
 	for n := range s.Asked {
-		if s.Revision != released || slices.Contains(s.Older, n) {
+		if s.Revision != released || slices.Contains(s.Older, n) || s.Doubtful && n < s.Partition {
 			places = append(places, n)
 		}
 	}

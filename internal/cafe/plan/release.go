@@ -67,6 +67,9 @@ func (p *pass) unprepared(u *unit) string {
 		if !s.Seen {
 			return "pod set " + s.Name + " has not looked at its new template yet"
 		}
+		if s.Doubtful {
+			return "pods of pod set " + s.Name + " have changed, and it is not seen yet which are on the template"
+		}
 	}
 	return ""
 }
@@ -209,8 +212,9 @@ func (p *pass) missing() []string {
 // due is how many pods of a unit must be available on the release for the current group to end.
 func (p *pass) due(u *unit) int {
 	granted := p.granted(u)
-	if ordinal(p.spec.PodSetType) { // those beyond its number are among the first
-		return min(granted, u.asked-min(u.tail.Update, u.olderBelow(u.asked)))
+	if ordinal(p.spec.PodSetType) && granted > 0 { // those beyond its number are among the first, and count as long as they are there
+		granted = max(granted, u.asked)
+		return granted - min(u.tail.Update, u.olderBelow(granted))
 	}
 	return max(0, granted-u.tail.Update)
 }

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
@@ -45,6 +46,9 @@ type Set struct {
 	// Older are the places of pods that do not have the set's template, from below, where partitions count places. A place without
 	// a pod is one of them.
 	Older []int
+	// Doubtful: pods that the partition keeps seem to have the template already, and they may be seen as they were before a release that
+	// went back changed them.
+	Doubtful bool
 	// UnitAsked is how many pods the unit was asked for when it has several sets.
 	UnitAsked int
 	// Seen: the set's controller has acted on this spec, so the counts are about it.
@@ -52,6 +56,19 @@ type Set struct {
 	// Differs says what else of the deployment has changed since the set was given it; empty when nothing has.
 	Differs string
 	Counts
+}
+
+// Early tells whether pods that the partition keeps seem to have the set's template. A set whose partition does not count places has none.
+func (s *Set) Early(kind cafev1alpha1.PodSetType) bool {
+	if !ordinal(kind) {
+		return false
+	}
+	for n := range min(s.Partition, s.Asked) {
+		if !slices.Contains(s.Older, n) {
+			return true
+		}
+	}
+	return false
 }
 
 // Counts are numbers of pods. Updated ones have the template that the set was given.

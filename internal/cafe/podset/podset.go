@@ -110,6 +110,12 @@ func older(set *plan.Set, name, revision string, pods []*corev1.Pod) (places []i
 	return places
 }
 
+// OfOrdinals tells whether a pod is one of a set whose partition counts places: which of them have the template is told by the pods alone.
+func OfOrdinals(p *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(p)
+	return owner != nil && owner.Kind == "StatefulSet" // of either group
+}
+
 // FindsNoNode tells whether the scheduler has found no node for a pod that is wanted.
 func FindsNoNode(p *corev1.Pod) bool {
 	c := pod.Condition(p, corev1.PodScheduled)

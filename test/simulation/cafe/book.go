@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -19,7 +20,10 @@ import (
 type book struct {
 	// baseline is how many pods were on the release, or let go to it, when the running group began, and movedThen what had been moved by then.
 	baseline, movedThen map[string]int
-	// letGo is how many were at most since then.
+	// first is how many were let go then, and home are places below the partition of sets with ordinals that have been on the release since.
+	first map[string]int
+	home  map[string]map[int]bool
+	// letGo is how many were let go at most since then.
 	letGo map[string]int
 	// reached: all that was let go was available once, since the running group began.
 	reached map[string]bool
@@ -46,7 +50,7 @@ type arrival struct {
 
 func newBook() *book {
 	return &book{
-		baseline: map[string]int{}, movedThen: map[string]int{}, letGo: map[string]int{}, reached: map[string]bool{}, moved: map[string]int{},
+		baseline: map[string]int{}, first: map[string]int{}, home: map[string]map[int]bool{}, movedThen: map[string]int{}, letGo: map[string]int{}, reached: map[string]bool{}, moved: map[string]int{},
 		arrivals: map[string][]arrival{}, tried: map[string]int{}, left: map[string]time.Time{}, water: map[string]int{}, debt: map[string]int{}, asked: map[string]int{}, shrinks: map[string]bool{},
 	}
 }
@@ -88,8 +92,10 @@ func (b *book) enter(j *judge, before, after *cafev1alpha1.CafeDeployment) {
 		b.answered, b.taken = false, false
 		update, _ := j.released(is.UpdateRevision)
 		clear(b.baseline)
+		clear(b.first)
+		clear(b.home)
 		for unit, c := range j.count(j.truth(), after.UID, update) {
-			b.baseline[unit] = max(c.released, c.onRelease)
+			b.baseline[unit], b.first[unit] = max(c.released, c.onRelease), c.released
 		}
 		for _, set := range reader(j.view.All).setsOf(after.UID) { // what was counted may have gone since
 			if set.release == update && set.looked {
@@ -103,6 +109,20 @@ func (b *book) enter(j *judge, before, after *cafev1alpha1.CafeDeployment) {
 	if is.CurrentGroup == 0 && len(is.Groups) > 0 && was.CurrentGroup > 0 {
 		clear(b.debt)
 	}
+}
+
+// comesHome notes pods that are on the release although their set keeps them: it has made them anew from what it keeps, and that is the
+// release again. To let them go changes nothing about them.
+func (b *book) comesHome(read reader, set podSet) {
+	if b.home[set.unit] == nil {
+		b.home[set.unit] = map[int]bool{}
+	}
+	for _, pod := range read.podsOf(set.object.GetUID()) {
+		if n := kube.Ordinal(pod); n < min(set.kept, set.replicas) && world.Running(pod) == set.release {
+			b.home[set.unit][n] = true
+		}
+	}
+	b.baseline[set.unit] = max(b.baseline[set.unit], b.first[set.unit]+len(b.home[set.unit]))
 }
 
 func (b *book) enterMoves(j *judge, uid types.UID, was, is *cafev1alpha1.CafeDeploymentStatus) {

@@ -190,6 +190,11 @@ func (j *judge) observe() {
 		if !known {
 			continue
 		}
+		for _, set := range j.truth().setsOf(d.UID) {
+			if set.ordinals() && set.release == update {
+				b.comesHome(j.truth(), set)
+			}
+		}
 		truth, view := j.count(j.truth(), d.UID, update), j.count(j.view.All, d.UID, update)
 		for unit, c := range truth {
 			if d.Status.CurrentGroup == 0 && len(d.Status.Groups) == 0 {

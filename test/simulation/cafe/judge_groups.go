@@ -237,7 +237,11 @@ func (m *moment) ended(before *status) error {
 	view, desired, later := m.count(m.view.All, m.spec.UID, update), desiredOf(before), coming(before, before.CurrentGroup)
 	for _, unit := range unitsOf(m.spec) {
 		c := truth[unit]
-		due := min(c.released, max(0, desired[unit]-later[unit])) // it may have more, which go
+		number := max(0, desired[unit]-later[unit]) // it may have more, which go
+		if ordinalKind(m.spec) && number > 0 {
+			number = max(number, c.asked) // but first, so those below are not there because these are
+		}
+		due := min(c.released, number)
 		ready := max(c.newAvailable, view[unit].newAvailable, view[unit].believedNew)
 		if !m.book.reached[unit] && taken[unit] > 0 && ready < due {
 			return fmt.Errorf("group %d ends, and unit %s has had %d of %d pods available on the release", before.CurrentGroup, unit, c.newAvailable, c.released)

@@ -151,15 +151,15 @@ func (m *moment) shrinks(set, before podSet, listed bool) error {
 		if !wants {
 			final = 0
 		}
-		if wants && (c.asked < final || later[unit] > 0) { // it grows, and what it has asked for is not there yet
-			sure := min(c.asked, final)
-			need += max(0, sure-max(c.available, view[unit].available, view[unit].believed))
-		}
 		worth := func(asked, lost int) int {
 			if !m.spec.Spec.Topology.AutoReschedule.Enable && !set.ordinals() { // then nobody looks at pods
 				return asked
 			}
 			return asked - min(max(0, asked-final+coming(s, s.CurrentGroup)[unit]), max(0, lost))
+		}
+		if wants && (c.asked < final || later[unit] > 0) { // it grows, and what it has asked for is not there yet
+			sure := min(worth(c.asked, view[unit].unschedulable), final) // what counts for nothing can neither stay nor be missed
+			need += max(0, sure-max(c.available, view[unit].available, view[unit].believed))
 		}
 		gone := 0
 		if unit == set.unit {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,21 +74,29 @@ func (k kind) Controllers(m *world.Manager) []world.Controller {
 }
 
 // deployments are those that are looked at upon a write: of themselves, of what they control, and of a pod of theirs that begins or ceases
-// to find no node.
+// to find no node, or of which anything changes that places of ordinals are judged by.
 func deployments(cache *api.Cache, w api.Write) []types.NamespacedName {
 	if w.Kind != api.Pods {
 		return world.Requests(api.CafeDeployments, cafev1alpha1.CafeDeploymentKind, cafev1alpha1.GroupVersion.Group)(w)
 	}
-	lost := func(o client.Object) bool {
-		pod, is := o.(*corev1.Pod)
-		return is && world.Unschedulable(pod) && world.Active(pod)
-	}
-	ends := w.Verb == api.Remove
-	if ends && !lost(w.Before) || !ends && lost(w.Before) == lost(w.After) {
-		return nil
-	}
 	owner := metav1.GetControllerOfNoCopy(w.After)
 	if owner == nil {
+		return nil
+	}
+	look := func(o client.Object) string {
+		pod, is := o.(*corev1.Pod)
+		switch {
+		case !is:
+			return ""
+		case owner.Kind == "StatefulSet":
+			return fmt.Sprint(world.Unschedulable(pod), world.Active(pod), world.Ready(pod), pod.Labels[appsv1.ControllerRevisionHashLabelKey])
+		case world.Unschedulable(pod) && world.Active(pod):
+			return "no node"
+		}
+		return ""
+	}
+	ends := w.Verb == api.Remove
+	if ends && look(w.Before) == "" || !ends && look(w.Before) == look(w.After) {
 		return nil
 	}
 	for _, stored := range setKinds {

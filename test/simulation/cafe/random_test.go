@@ -12,7 +12,7 @@ func honest(seed uint64, tell func(format string, args ...any)) error {
 	return Run(seed, Hooks{}, tell)
 }
 
-// TestRandom plays as many stories as a core that is idle plays in less than half a minute. -seeds plays more.
-func TestRandom(t *testing.T) { world.PlayAbout(t, 300, honest) }
+// TestRandom plays as many stories as a core that is idle plays in less than a minute. -seeds plays more.
+func TestRandom(t *testing.T) { world.PlayAbout(t, 500, honest) }
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) { world.PlayTwice(t, honest) }
