@@ -108,7 +108,9 @@ func TestAnAppRolloutOfPeopleFromItsBeginningToItsUndo(t *testing.T) {
 		s.Running.TargetAppRevision, s.Running.SourceAppRevision = "hand-v2", "hand-v1"
 	})
 	must(t, "AppRollout default/hand: spec.rolloutPlan.batchPartition is 1", "rollout", "promote", "hand")
-	reportApp(t, "hand", func(s *oamv1beta1.AppRolloutStatus) { s.RollingState, s.WaitingFor = rolloutv1alpha1.RolloutSucceedState, "" })
+	reportApp(t, "hand", func(s *oamv1beta1.AppRolloutStatus) {
+		s.RollingState, s.WaitingFor = rolloutv1alpha1.RolloutSucceedState, ""
+	})
 	must(t, "goes back from hand-v2 to hand-v1", "rollout", "undo", "hand")
 	if r := ofApp(t, "hand"); r.Spec.TargetAppRevisionName != "hand-v1" || r.Spec.SourceAppRevisionName != "hand-v2" {
 		t.Errorf("afterwards it goes from %s to %s", r.Spec.SourceAppRevisionName, r.Spec.TargetAppRevisionName)
