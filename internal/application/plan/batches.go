@@ -83,6 +83,12 @@ func (p *planner) orphaned() bool {
 	return true
 }
 
+// isOver tells whether the rollout has succeeded in what it is asked for.
+func (p *planner) isOver() bool {
+	r := p.Rollout
+	return r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState && isSeen(r) && r.DeletionTimestamp == nil
+}
+
 // isSeen tells whether the status speaks of the spec as it stands.
 func isSeen(r *oamv1beta1.AppRollout) bool { return r.Status.ObservedGeneration == r.Generation }
 
@@ -96,9 +102,14 @@ func Current(c *Component) *unstructured.Unstructured {
 	return serving(c)
 }
 
-// resized tells whether a workload shall have another number of pods, and nobody else has the say about it.
+// resized tells whether a workload shall have another number of pods, and nobody else has the say about it. What the plan says counts
+// more than what was rendered: that is where the rollout goes.
 func (p *planner) resized(c *Component, live *unstructured.Unstructured) bool {
-	return c.Sized && int64(c.Size) != replicas(live) && !p.sizedByOthers(live) && !scaled(c)
+	size := int64(c.Size)
+	if wanted := p.App.Spec.RolloutPlan.TargetSize; wanted != nil {
+		size = int64(*wanted)
+	}
+	return c.Sized && size != replicas(live) && !p.sizedByOthers(live) && !scaled(c)
 }
 
 // scaled tells whether the component itself has an autoscaler.
@@ -111,6 +122,9 @@ func (p *planner) rolls(c *Component) {
 	p.plan.Rolling = "component " + c.Name
 	wanted := p.wanted(c)
 	if p.Rollout != nil && p.asks(wanted) {
+		if p.isOver() { // it works once, and what it has rolled out is not there any more
+			p.plan.Steps = append(p.plan.Steps, removal(p.Rollout, "it is over, and has to be done again"))
+		}
 		return
 	}
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wanted)
