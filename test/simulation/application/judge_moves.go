@@ -257,10 +257,16 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is workload) error {
 		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d for %d pods is %d", is.replicas, batch+1, batches, most, goal)
 	case name == running.SourceRef.Name && is.replicas < min(least-goal, was.replicas):
 		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d for %d pods is %d", is.replicas, batch+1, batches, least, goal)
-	case name == running.SourceRef.Name && is.replicas < was.replicas && !j.rough && is.replicas+target.available < least:
+	case name == running.SourceRef.Name && is.replicas < was.replicas && !j.rough && !j.givesFirst(r) && is.replicas+target.available < least:
 		return fmt.Errorf("the source is left %d pods, and %d of the target serve: %d are wanted", is.replicas, target.available, least)
 	}
 	return nil
+}
+
+// givesFirst tells whether the pass sees a plan by which the source shrinks before the target grows.
+func (j *judge) givesFirst(r *oamv1beta1.AppRollout) bool {
+	saw := j.plans[r.UID]
+	return saw != nil && saw.Spec.RolloutPlan.RolloutStrategy == rolloutv1alpha1.DecreaseFirst
 }
 
 // named is the Deployment of a name; empty for none.

@@ -14,6 +14,7 @@ import (
 	"slipway.dev/slipway/internal/application"
 	"slipway.dev/slipway/internal/application/definition"
 	"slipway.dev/slipway/internal/application/render"
+	"slipway.dev/slipway/test/simulation/world"
 )
 
 // rendering evaluates templates in this process, and remembers for all stories what came of each request: the same request gives the
@@ -72,19 +73,19 @@ var shipped = sync.OnceValue(func() render.Definitions {
 	return definition.ByName(all)
 })
 
-// defined puts the shipped definitions that stories use into the system namespace.
-func (s *simulation) defined(judged bool) {
+// define puts the shipped definitions that stories use into the system namespace.
+func define(w *world.World, judged bool) {
 	for _, name := range []string{inPlace, apart} {
 		d := shipped().Components[name]
 		if !judged {
 			d.Spec.Status = nil
 		}
 		d.Namespace = oamv1beta1.SystemNamespace
-		s.Must(s.Server.Create("user", &d))
+		w.Must(w.Server.Create("user", &d))
 	}
-	for _, name := range []string{"scaler", "expose", "hpa", "env"} {
+	for _, name := range []string{"scaler", "expose", "hpa"} {
 		d := shipped().Traits[name]
 		d.Namespace = oamv1beta1.SystemNamespace
-		s.Must(s.Server.Create("user", &d))
+		w.Must(w.Server.Create("user", &d))
 	}
 }

@@ -53,7 +53,7 @@ func newSimulation(mutation Hooks) *simulation {
 	s.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute}
 	s.kube, s.scaler = &kube.Controllers{World: s.World}, &autoscaler{World: s.World}
 	s.Wakes = s.kube.Wakes
-	s.defined(true)
+	define(s.World, true)
 	s.Manager.Start(nil)
 	s.began = s.Clock.Now()
 	return s
