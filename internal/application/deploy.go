@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
@@ -16,29 +17,34 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// deploy brings the cluster one step closer to a revision.
-func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, remembered *memory, told *telling) ([]apply.Outcome, error) {
+// decides finds out how a revision lives, and what is to be done for it.
+func (r *Reconciler) decides(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision) (plan.World, plan.Plan, error) {
 	w, err := r.observe(ctx, app, latest)
 	if err != nil {
-		return nil, err
+		return w, plan.Plan{}, err
 	}
 	if err := r.watch(&w); err != nil {
-		return nil, err
+		return w, plan.Plan{}, err
 	}
+	return w, r.Plan(w), nil
+}
+
+// deploy brings the cluster one step closer to a revision.
+func (r *Reconciler) deploy(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, w *plan.World, next plan.Plan, remembered *memory, told *telling) []apply.Outcome {
 	if (app.Spec.RolloutPlan != nil || app.IsRolloutTemplate()) && !slices.Contains(app.Finalizers, oamv1beta1.FinalizerApplication) {
-		return r.hold(ctx, app, told), nil
+		return r.hold(ctx, app, told)
 	}
-	next := r.Plan(w)
 	outcomes := r.others.Steps(ctx, app.UID, next.Steps)
-	if err := r.services(ctx, app, latest, &w, told); err != nil {
-		return outcomes, err
-	}
-	r.tell(app, &w, next, outcomes, told)
+	r.services(ctx, app, latest, w, told)
+	r.tell(w, next, outcomes, told)
 	if next.Done {
-		forgotten, err := r.tidy(ctx, app, &w, remembered)
-		return append(outcomes, forgotten...), err
+		forgotten, err := r.tidy(ctx, app, w, remembered)
+		if err != nil {
+			told.failed = err
+		}
+		outcomes = append(outcomes, forgotten...)
 	}
-	return outcomes, nil
+	return outcomes
 }
 
 // watch has the controller told when an object of the application changes.
@@ -60,8 +66,13 @@ func (r *Reconciler) watch(w *plan.World) error {
 	return nil
 }
 
+// isInBatches tells whether the application is rolled out by its own plan.
+func isInBatches(app *oamv1beta1.Application) bool {
+	return app.Spec.RolloutPlan != nil && !app.IsRolloutTemplate()
+}
+
 // tell says how the deployment stands.
-func (r *Reconciler) tell(app *oamv1beta1.Application, w *plan.World, next plan.Plan, outcomes []apply.Outcome, told *telling) {
+func (r *Reconciler) tell(w *plan.World, next plan.Plan, outcomes []apply.Outcome, told *telling) {
 	told.resources(w, outcomes)
 	if w.Rollout != nil && w.Someone == "" {
 		told.status.Rollout = w.Rollout.Status.DeepCopy()
@@ -70,27 +81,63 @@ func (r *Reconciler) tell(app *oamv1beta1.Application, w *plan.World, next plan.
 	}
 	err := apply.Errors(outcomes)
 	switch {
-	case err != nil:
+	case err != nil && isRefused(outcomes):
+		told.no(oamv1beta1.ConditionRollout, "RolloutRefused", err.Error())
 		told.no(oamv1beta1.ConditionApplied, "ApplyFailed", err.Error())
+		told.phase(oamv1beta1.ApplicationRollingOutFailed)
+	case err != nil:
+		told.not(w, "ApplyFailed", err.Error())
 		told.phase(oamv1beta1.ApplicationRunningFailed)
 	case next.Blocked != "":
-		told.no(oamv1beta1.ConditionApplied, "Blocked", next.Blocked)
+		told.not(w, "Blocked", next.Blocked)
 		told.phase(oamv1beta1.ApplicationRunningFailed)
 	case next.Rolling != "":
-		r.tellRolling(w, next, told)
+		told.no(oamv1beta1.ConditionApplied, "Applying", next.Rolling+" is rolled out first")
+		tellRolling(w, next, told)
 	case !next.Done:
-		told.no(oamv1beta1.ConditionApplied, "Applying", fmt.Sprintf("%d objects of %s are applied or taken away", len(next.Steps), w.Latest))
 		told.phase(oamv1beta1.ApplicationRunning)
-	default:
-		told.yes(oamv1beta1.ConditionApplied, "Applied", w.Latest+" is deployed")
-		if app.Spec.RolloutPlan != nil {
-			told.yes(oamv1beta1.ConditionRollout, "RolledOut", w.Latest+" is rolled out")
+		if told.not(w, "Applying", fmt.Sprintf("%d objects of %s are applied or taken away", len(next.Steps), w.Latest)) {
+			told.phase(oamv1beta1.ApplicationRollingOut)
 		}
-		told.phase(oamv1beta1.ApplicationRunning)
+	default:
+		tellDone(w, told)
 	}
 }
 
-func (r *Reconciler) tellRolling(w *plan.World, next plan.Plan, told *telling) {
+// not says what keeps objects from being applied. While the release is not over, it is what the rollout waits for too: nobody who
+// follows it shall see it running before. Afterwards something is only put back.
+func (t *telling) not(w *plan.World, reason, message string) (releasing bool) {
+	t.no(oamv1beta1.ConditionApplied, reason, message)
+	known := w.App.Status.LatestRevision
+	over := known != nil && known.Name == w.Latest && apimeta.IsStatusConditionTrue(w.App.Status.Conditions, oamv1beta1.ConditionRollout)
+	if !isInBatches(w.App) || over {
+		return false
+	}
+	t.no(oamv1beta1.ConditionRollout, reason, message)
+	return true
+}
+
+func tellDone(w *plan.World, told *telling) {
+	told.phase(oamv1beta1.ApplicationRunning)
+	if w.App.IsRolloutTemplate() {
+		told.yes(oamv1beta1.ConditionApplied, "Recorded", w.Latest+" is recorded, and deployed by who asks for it")
+		return
+	}
+	told.yes(oamv1beta1.ConditionApplied, "Applied", w.Latest+" is deployed")
+	if isInBatches(w.App) {
+		told.yes(oamv1beta1.ConditionRollout, "RolledOut", w.Latest+" is rolled out")
+	}
+}
+
+// isRefused tells whether the server did not take the AppRollout: the plan breaks its rules.
+func isRefused(outcomes []apply.Outcome) bool {
+	return slices.ContainsFunc(outcomes, func(o apply.Outcome) bool {
+		s, is := o.Step.(step.Apply)
+		return is && o.Err != nil && !apply.IsConflict(o.Err) && s.Object.GetKind() == oamv1beta1.AppRolloutKind
+	})
+}
+
+func tellRolling(w *plan.World, next plan.Plan, told *telling) {
 	told.phase(oamv1beta1.ApplicationRollingOut)
 	message := next.Rolling + " is rolled out to " + w.Latest
 	if w.Rollout != nil {

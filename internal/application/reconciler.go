@@ -72,6 +72,8 @@ type Reconciler struct {
 type memory struct {
 	// tidied is what was deployed when old revisions were last looked for: nothing that they are kept for has gone since.
 	tidied string
+	// rest is nil while there is something to do.
+	rest *rest
 }
 
 // New returns a reconciler.
@@ -116,17 +118,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // pass records the application as a revision, and then observes, decides, acts and reports.
 func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, remembered *memory) (ctrl.Result, error) {
+	asks, err := r.asked(ctx, app)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading what Application %s asks for: %w", client.ObjectKeyFromObject(app), err)
+	}
+	if rests, err := r.rests(ctx, app, asks.hash, remembered.rest); err != nil || rests {
+		return ctrl.Result{}, err
+	}
+	was := remembered.rest
+	remembered.rest = nil // until this look has found nothing to do
 	told := newReport(app, r.Clock.Now())
-	latest, outcomes, err := r.revise(ctx, app, told)
+	latest, outcomes, err := r.revise(ctx, app, asks, was, told)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("recording Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
-	if latest != nil {
-		deployed, err := r.deploy(ctx, app, latest, remembered, told)
-		if err != nil {
-			return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
-		}
-		outcomes = append(outcomes, deployed...)
+	if latest == nil {
+		return report.Result(outcomes, told.failed, r.report(ctx, app, told, outcomes))
 	}
-	return report.Result(outcomes, nil, r.report(ctx, app, told, outcomes), told.again)
+	w, next, err := r.decides(ctx, app, latest)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
+	}
+	if was != nil && latest == was.latest && !next.Done {
+		return r.pass(ctx, app, remembered) // what is done is done by the revision as it is stored
+	}
+	outcomes = append(outcomes, r.deploy(ctx, app, latest, &w, next, remembered, told)...)
+	reported := r.report(ctx, app, told, outcomes)
+	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil {
+		remembered.rest = rested(app, asks.hash, &w, latest)
+	}
+	return report.Result(outcomes, told.failed, reported)
 }

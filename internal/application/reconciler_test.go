@@ -310,45 +310,6 @@ func TestARevisionRendersToTheSameBytesAfterItsDefinitionHasChanged(t *testing.T
 	}
 }
 
-func TestWhatIsBrokenLeavesWhatRuns(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		how             func(*oamv1beta1.Application)
-		condition, want string
-	}{
-		"a type that there is not": {func(a *oamv1beta1.Application) { a.Spec.Components[0].Type = "sett" }, oamv1beta1.ConditionParsed, `component "cart": type: there is no ComponentDefinition "sett" in namespace "web" or "system": use one of set`},
-		"a property that there is not": {func(a *oamv1beta1.Application) {
-			a.Spec.Components[0].Properties.Raw = []byte(`{"image":"a:2","colour":"red"}`)
-		},
-			oamv1beta1.ConditionParsed, `component "cart": properties.colour`},
-		"a trait that there is not": {func(a *oamv1beta1.Application) {
-			a.Spec.Components[0].Traits = []oamv1beta1.ApplicationTrait{{Type: "x"}}
-		}, oamv1beta1.ConditionParsed, `traits[0].type`},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			w := newWorld(t, 10, app("a:1", "one"))
-			w.settle()
-			before := get(w, &kruisev1alpha1.CloneSet{}, "cart").ResourceVersion
-			w.edit(c.how)
-			if got := w.condition(c.condition); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, c.want) {
-				t.Errorf("it says %s: %s", got.Status, got.Message)
-			}
-			if ready := w.condition(oamv1beta1.ConditionReady); ready.Status != metav1.ConditionFalse {
-				t.Error("it is ready")
-			}
-			if w.app().Status.Phase != oamv1beta1.ApplicationRendering {
-				t.Errorf("its phase is %s", w.app().Status.Phase)
-			}
-			if got := get(w, &kruisev1alpha1.CloneSet{}, "cart").ResourceVersion; got != before || len(w.revisions()) != 1 {
-				t.Error("what runs was changed")
-			}
-			w.edit(func(a *oamv1beta1.Application) { a.Spec = app("a:1", "one").Spec })
-			if got := w.condition(c.condition); got.Status != metav1.ConditionTrue {
-				t.Errorf("mended, it says %s", got.Message)
-			}
-		})
-	}
-}
-
 func TestOldRevisionsAreForgottenWhenNothingUsesThem(t *testing.T) {
 	w := newWorld(t, 1, app("a:1", ""))
 	w.settle()

@@ -26,15 +26,16 @@ type telling struct {
 	status oamv1beta1.ApplicationStatus
 	now    metav1.Time
 	events []string
-	again  time.Duration
-	// written: the application itself was written, so that its status has to wait for the next look, which sees that.
+	// failed is what could not be found out, and is tried again.
+	failed error
+	// written: the application itself was written. Its status waits for the next look then, which sees that.
 	written bool
 }
 
 func newReport(app *oamv1beta1.Application, now time.Time) *telling {
 	t := &telling{status: *app.Status.DeepCopy(), now: metav1.NewTime(now)}
 	t.status.ObservedGeneration = app.Generation
-	if app.Spec.RolloutPlan == nil {
+	if !isInBatches(app) {
 		apimeta.RemoveStatusCondition(&t.status.Conditions, oamv1beta1.ConditionRollout)
 	}
 	return t
@@ -50,13 +51,31 @@ func (t *telling) yes(kind, reason, message string) {
 	t.set(kind, metav1.ConditionTrue, reason, message)
 }
 
-// no says what is wrong or not there yet. While nothing can be recorded, the phase says so.
+// recording are the conditions on the way to a revision, in their order.
+var recording = []string{oamv1beta1.ConditionParsed, oamv1beta1.ConditionRender, oamv1beta1.ConditionRevision}
+
+// no says what is wrong or not there yet.
 func (t *telling) no(kind, reason, message string) {
 	t.set(kind, metav1.ConditionFalse, reason, message)
-	switch kind {
-	case oamv1beta1.ConditionParsed, oamv1beta1.ConditionRevision, oamv1beta1.ConditionRender:
-		t.phase(oamv1beta1.ApplicationRendering)
+	t.stops(kind, reason)
+}
+
+// open says that it is not known yet.
+func (t *telling) open(kind, reason, message string) {
+	t.set(kind, metav1.ConditionUnknown, reason, message)
+	t.stops(kind, reason)
+}
+
+// stops leaves open what comes after a condition on the way to a revision. While nothing can be recorded, the phase says so.
+func (t *telling) stops(kind, reason string) {
+	n := slices.Index(recording, kind)
+	if n < 0 {
+		return
 	}
+	for _, later := range recording[n+1:] {
+		t.set(later, metav1.ConditionUnknown, reason, "not known before "+kind+" is True")
+	}
+	t.phase(oamv1beta1.ApplicationRendering)
 }
 
 func (t *telling) phase(p oamv1beta1.ApplicationPhase) { t.status.Phase = p }
@@ -65,11 +84,19 @@ func (t *telling) news(reason, format string, values ...any) {
 	t.events = append(t.events, reason+"\x00"+fmt.Sprintf(format, values...))
 }
 
+func (t *telling) parsed() {
+	t.yes(oamv1beta1.ConditionParsed, "Parsed", "every component and trait has a definition, and properties that fit")
+}
+
+func (t *telling) rendered(revision string) {
+	t.parsed()
+	t.yes(oamv1beta1.ConditionRender, "Rendered", "the objects of "+revision+" are made")
+}
+
 // revised says that the latest revision is there.
 func (t *telling) revised(latest *oamv1beta1.Revision) {
 	t.status.LatestRevision = latest.DeepCopy()
-	t.yes(oamv1beta1.ConditionParsed, "Parsed", "every component and trait has a definition, and properties that fit")
-	t.yes(oamv1beta1.ConditionRender, "Rendered", "the objects of "+latest.Name+" are made")
+	t.rendered(latest.Name)
 	t.yes(oamv1beta1.ConditionRevision, "Recorded", latest.Name+" is the latest revision")
 }
 
@@ -123,6 +150,7 @@ func (r *Reconciler) report(ctx context.Context, app *oamv1beta1.Application, to
 		if err := r.own.Status(ctx, app, after); err != nil {
 			return err //nolint:wrapcheck // it names the object
 		}
+		told.written = true
 		r.announce(app, told)
 	}
 	return nil
@@ -138,6 +166,10 @@ func (r *Reconciler) announce(app *oamv1beta1.Application, told *telling) {
 		if c.Type == oamv1beta1.ConditionReady || was != nil && was.Status == c.Status && was.Reason == c.Reason {
 			continue
 		}
+		applied := apimeta.FindStatusCondition(told.status.Conditions, oamv1beta1.ConditionApplied)
+		if c.Type == oamv1beta1.ConditionRollout && applied != nil && applied.Message == c.Message {
+			continue // it is said once
+		}
 		if c.Status == metav1.ConditionFalse && c.Reason != "Applying" && c.Reason != "RollingOut" {
 			r.Events.Eventf(app, nil, corev1.EventTypeWarning, c.Reason, "Report", "%s", apply.Cut(c.Message, apply.NoteLimit))
 		}
@@ -146,7 +178,7 @@ func (r *Reconciler) announce(app *oamv1beta1.Application, told *telling) {
 
 // summary is the condition Ready: the first of the others that is not True speaks, and then the first component that is not healthy.
 func (t *telling) summary() {
-	for _, kind := range []string{oamv1beta1.ConditionParsed, oamv1beta1.ConditionRender, oamv1beta1.ConditionRevision, oamv1beta1.ConditionRollout, oamv1beta1.ConditionApplied} {
+	for _, kind := range append(slices.Clone(recording), oamv1beta1.ConditionRollout, oamv1beta1.ConditionApplied) {
 		if c := apimeta.FindStatusCondition(t.status.Conditions, kind); c != nil && c.Status != metav1.ConditionTrue {
 			t.no(oamv1beta1.ConditionReady, c.Reason, c.Message)
 			return

@@ -10,17 +10,25 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/owned"
 	"slipway.dev/slipway/internal/rollout/adapter"
 )
 
-// asked has the controller start anew on what there is, and says what one look at the application asks the API server for.
-func (w *world) asked() []string {
+// counted has the controller start anew on what there is. What it gives says what was asked of the API server since it was last called.
+func (w *world) counted() func() []string {
 	w.t.Helper()
 	var all []string
 	said := func(verb string, o client.Object, name string) {
@@ -43,6 +51,14 @@ func (w *world) asked() []string {
 			said("create", o, o.GetName())
 			return c.Create(ctx, o, options...)
 		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+			applied := o.(interface {
+				GetKind() string
+				GetName() string
+			})
+			all = append(all, "apply "+applied.GetKind()+" "+applied.GetName())
+			return c.Apply(ctx, o, options...)
+		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
 			said("patch", o, o.GetName())
 			return c.Patch(ctx, o, patch, options...)
@@ -59,18 +75,203 @@ func (w *world) asked() []string {
 	d := w.r.Dependencies
 	d.Live, d.Client, d.Writes = live, live, nil
 	d.Kinds = &adapter.Adapters{Live: live, Mapper: d.Mapper, Registry: d.Kinds.Registry}
-	before := w.r
 	w.r = New(d)
+	return func() []string {
+		was := all
+		all = nil
+		return was
+	}
+}
+
+// asked has the controller start anew on what there is, and says what two looks at the application ask the API server for.
+func (w *world) asked() []string {
+	w.t.Helper()
+	before := w.r
+	asked := w.counted()
 	defer func() { w.r = before }()
-	look := func() {
-		if _, err := w.r.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "shop"}}); err != nil {
-			w.t.Fatal(err)
+	if err := w.look(); err != nil {
+		w.t.Fatal(err)
+	}
+	all := append(asked(), "again")
+	if err := w.look(); err != nil {
+		w.t.Fatal(err)
+	}
+	return append(all, asked()...)
+}
+
+// shown is the cache of what applications have: all of it, at once.
+type shown struct {
+	cache.Cache
+	cache.Informer
+	client.Reader
+	synced bool
+}
+
+func (s *shown) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return nil
+}
+
+func (s *shown) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return s, nil
+}
+
+func (s *shown) HasSynced() bool { return s.synced }
+
+func (s *shown) AddIndexers(toolscache.Indexers) error { return nil }
+
+func (s *shown) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return s.Reader.Get(ctx, key, o, options...)
+}
+
+// List knows one index: by owner.
+func (s *shown) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	asked := &client.ListOptions{}
+	asked.ApplyOptions(options)
+	owner, _ := asked.FieldSelector.RequiresExactMatch(owned.OwnerIndex)
+	if err := s.Reader.List(ctx, list, client.InNamespace(asked.Namespace)); err != nil {
+		return err
+	}
+	all := list.(*metav1.PartialObjectMetadataList)
+	all.Items = slices.DeleteFunc(all.Items, func(o metav1.PartialObjectMetadata) bool { return !slices.Contains(owned.OwnerOf(&o), owner) })
+	return nil
+}
+
+// watching is a controller that is told of everything that is watched.
+type watching struct{ controller.Controller }
+
+func (watching) Watch(source.Source) error { return nil }
+
+// atRest is an application that is deployed, with a set all of whose pods are available, and a controller that has been running.
+func atRest(t *testing.T, change ...func(*oamv1beta1.Application)) (*world, *shown, func() []string) {
+	t.Helper()
+	w := newWorld(t, 10, app("a:1", "one", change...))
+	w.settle()
+	w.serves("cart")
+	w.settle()
+	asked := w.counted()
+	s := &shown{Reader: w.Client, synced: true}
+	w.r.watches.Begin(s, watching{})
+	return w, s, asked
+}
+
+// serves has a set report that all of its pods are there.
+func (w *world) serves(name string) {
+	w.t.Helper()
+	set := get(w, &kruisev1alpha1.CloneSet{}, name)
+	n := *set.Spec.Replicas
+	set.Status = kruisev1alpha1.CloneSetStatus{
+		ObservedGeneration: set.Generation, CurrentRevision: name + "-abc", UpdateRevision: name + "-abc",
+		Replicas: n, ReadyReplicas: n, AvailableReplicas: n, UpdatedReplicas: n, UpdatedReadyReplicas: n, UpdatedAvailableReplicas: n, ExpectedUpdatedReplicas: n,
+	}
+	if err := w.Status().Update(w.t.Context(), set); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAnApplicationAtRestAsksForNothing(t *testing.T) {
+	look := func(w *world, asked func() []string) []string {
+		t.Helper()
+		asked()
+		if err := w.look(); err != nil {
+			t.Fatal(err)
+		}
+		return asked()
+	}
+	w, s, asked := atRest(t)
+	if ready := w.condition(oamv1beta1.ConditionReady); ready.Status != metav1.ConditionTrue {
+		t.Fatalf("it is not ready: %s", ready.Message)
+	}
+	if first := look(w, asked); len(first) == 0 {
+		t.Fatal("a controller that has just started asks for nothing")
+	}
+	for range 3 { // a resync, an event of an object that a cache has shown late, a definition that was written again
+		if got := look(w, asked); got != nil {
+			t.Errorf("it asks for %v", got)
 		}
 	}
-	look()
-	all = append(all, "again")
-	look()
-	return all
+
+	t.Run("a cache that is not filled is not waited for", func(t *testing.T) {
+		s.synced = false
+		if got := look(w, asked); len(got) == 0 {
+			t.Error("it believes a cache that is empty")
+		}
+		s.synced = true
+		look(w, asked)
+	})
+	t.Run("pods come and go: the workload is read, and not the revision", func(t *testing.T) {
+		set := get(w, &kruisev1alpha1.CloneSet{}, "cart")
+		set.Status.AvailableReplicas, set.Status.UpdatedAvailableReplicas = 0, 0
+		if err := w.Status().Update(t.Context(), set); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"get ConfigMap cart", "list CloneSet", "patch status Application shop"}
+		if diff := cmp.Diff(want, look(w, asked)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if w.condition(oamv1beta1.ConditionReady).Status != metav1.ConditionFalse {
+			t.Error("it does not see that pods are missing")
+		}
+		w.serves("cart")
+		w.settle()
+	})
+	t.Run("what somebody deletes is put back by the revision as it is stored", func(t *testing.T) {
+		w.settle()
+		if err := w.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "cart"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(w, asked); !slices.Contains(got, "get ApplicationRevision shop-v1") || !slices.Contains(got, "apply ConfigMap cart") {
+			t.Errorf("it asks for %v", got)
+		}
+	})
+	t.Run("an edit is seen", func(t *testing.T) {
+		w.settle()
+		w.edit(image("a:2"))
+		if got := w.revisions(); len(got) != 2 {
+			t.Errorf("there are %v", got)
+		}
+	})
+	t.Run("a definition that changes is seen", func(t *testing.T) {
+		w.serves("cart")
+		w.settle()
+		d := &oamv1beta1.TraitDefinition{}
+		if err := w.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: "config"}, d); err != nil {
+			t.Fatal(err)
+		}
+		d.Spec.Schematic.CUE.Template = strings.Replace(configTemplate, "data: text", "data: word", 1)
+		if err := w.Update(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		if got := get(w, &corev1.ConfigMap{}, "cart").Data["word"]; got != "one" {
+			t.Errorf("its word is %q", got)
+		}
+	})
+	t.Run("an AppRollout that somebody makes is seen", func(t *testing.T) {
+		w.serves("cart")
+		w.settle()
+		look(w, asked)
+		if got := look(w, asked); got != nil {
+			t.Fatalf("it is not at rest: %v", got)
+		}
+		if err := w.Create(t.Context(), &oamv1beta1.AppRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "shop"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(w, asked); len(got) == 0 {
+			t.Error("it is not looked at")
+		}
+	})
+}
+
+// What a definition makes may be as much as a store takes, and 500 applications may use it.
+func TestOnlySmallRevisionsAreRemembered(t *testing.T) {
+	revision := func(bytes int) *oamv1beta1.ApplicationRevision {
+		r := &oamv1beta1.ApplicationRevision{}
+		r.Spec.ComponentRevisions = []oamv1beta1.ComponentRevision{{Name: "cart", Workload: &runtime.RawExtension{Raw: make([]byte, bytes)}}}
+		return r
+	}
+	if brief(revision(maxRemembered)) == nil || brief(revision(maxRemembered+1)) != nil {
+		t.Errorf("the limit is not %d bytes", maxRemembered)
+	}
 }
 
 func kindOf(w *world, o client.Object) string {

@@ -21,28 +21,48 @@ import (
 	"slipway.dev/slipway/internal/step"
 )
 
-// revise finds the revision that has what the application asks for, and makes one when there is none. It returns nil as long as
-// that is not there, and has said why.
-func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+// asked is what an application asks for.
+type asked struct {
+	definitions render.Definitions
+	content     revision.Content
+	// hash is that of the content; empty when something is missing, and why says so.
+	hash string
+	why  error
+}
+
+func (r *Reconciler) asked(ctx context.Context, app *oamv1beta1.Application) (asked, error) {
 	definitions, err := r.definitions(ctx, app)
 	if err != nil {
-		return nil, nil, err
+		return asked{}, err
 	}
-	content := revision.Content{Application: app, Components: definitions.Components, Traits: definitions.Traits}
-	hash, err := content.Hash()
-	if err != nil { // something is missing, and whoever puts requests together says it best
-		_, wrong := requests(app, definitions, nil, nil)
-		told.no(oamv1beta1.ConditionParsed, "NotParsed", errors.Join(wrong, err).Error())
+	a := asked{definitions: definitions, content: revision.Content{Application: app, Components: definitions.Components, Traits: definitions.Traits}}
+	a.hash, a.why = a.content.Hash()
+	return a, nil
+}
+
+// revise finds the revision that has what the application asks for, and makes one when there is none. It returns nil as long as
+// that is not there, and has said why. What was remembered of it is good enough for as long as there is nothing to do.
+func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, asks asked, was *rest, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+	if asks.why != nil { // whoever puts requests together says best what is missing
+		why := asks.why
+		if _, wrong := requests(app, asks.definitions, nil, nil); wrong != nil {
+			why = wrong
+		}
+		told.no(oamv1beta1.ConditionParsed, "NotParsed", why.Error())
 		return nil, nil, nil
 	}
-	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == hash {
+	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == asks.hash {
+		if was != nil && was.hash == asks.hash && was.latest != nil && was.latest.Name == known.Name {
+			told.revised(known)
+			return was.latest, nil, nil
+		}
 		latest, err := r.revision(ctx, app, known.Name)
 		if err != nil || latest != nil && revision.IsComplete(latest) {
 			told.revised(known)
 			return latest, nil, err
 		}
 	}
-	return r.record(ctx, app, definitions, content, told)
+	return r.record(ctx, app, asks.definitions, asks.content, told)
 }
 
 // record makes the revision of a content that has none yet.
@@ -56,23 +76,28 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 		return nil, nil, err
 	}
 	if decided == nil {
+		told.parsed()
 		told.no(oamv1beta1.ConditionRevision, "NoRevision", "the numbers of revisions are used up")
 		return nil, nil, nil
 	}
 	var made *oamv1beta1.ApplicationRevision
 	var steps []step.Step
+	var next oamv1beta1.Revision
 	switch decided := decided.(type) {
 	case revision.Unchanged:
 		told.revised(&oamv1beta1.Revision{Name: decided.Revision.Name, Revision: decided.Revision.Spec.Revision, RevisionHash: decided.Hash})
 		return decided.Revision, nil, nil
 	case revision.Again:
+		next = decided.Next
 		made, err = revision.Repeat(decided, app)
 	case revision.New:
-		made, steps, err = r.draft(ctx, app, definitions, content, decided.Next, known, told)
+		next = decided.Next
+		made, steps, err = r.draft(ctx, app, definitions, content, next, known, told)
 	}
 	var tooBig *revision.TooBig
 	switch {
 	case errors.As(err, &tooBig):
+		told.rendered(next.Name)
 		told.no(oamv1beta1.ConditionRevision, "TooBig", err.Error())
 		return nil, nil, nil
 	case err != nil || made == nil:
@@ -80,11 +105,21 @@ func (r *Reconciler) record(ctx context.Context, app *oamv1beta1.Application, de
 	}
 	steps = append(steps, step.CreateSet{Because: "the application, or a definition of it, has changed", Set: made})
 	outcomes := r.others.Steps(ctx, app.UID, steps)
-	if apply.Errors(outcomes) != nil || apply.Conflicts(outcomes) {
-		told.no(oamv1beta1.ConditionRevision, "NotRecorded", fmt.Sprintf("revision %s is not recorded yet", made.Name))
-		return nil, outcomes, nil //nolint:nilerr // the outcomes have it
+	if err := apply.Errors(outcomes); err != nil || apply.Conflicts(outcomes) {
+		said := fmt.Sprintf("revision %s is not recorded yet", next.Name)
+		if err != nil {
+			said += ": " + err.Error()
+		}
+		told.rendered(next.Name)
+		told.no(oamv1beta1.ConditionRevision, "NotRecorded", said)
+		return nil, outcomes, nil
 	}
-	stored, err := r.revision(ctx, app, made.Name)
+	return r.recorded(ctx, app, made.Name, outcomes, told)
+}
+
+// recorded is a revision as it was just stored.
+func (r *Reconciler) recorded(ctx context.Context, app *oamv1beta1.Application, name string, outcomes []apply.Outcome, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+	stored, err := r.revision(ctx, app, name)
 	if err != nil || stored == nil {
 		return nil, outcomes, err
 	}
@@ -127,8 +162,6 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	plain, err := r.render(ctx, app, definitions, &next, nil) // a name of a component's revision alone makes no other one
 	if said(told, err) {
 		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, err
 	}
 	components, err := r.components(ctx, app, known, plain)
 	if err != nil {
@@ -137,8 +170,6 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	rendered, err := r.render(ctx, app, definitions, &next, components)
 	if said(told, err) {
 		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, err
 	}
 	var steps []step.Step
 	for i := range components {
@@ -186,13 +217,22 @@ func (r *Reconciler) components(ctx context.Context, app *oamv1beta1.Application
 	}
 }
 
-// said tells people what keeps components from being rendered, and whether it was that.
+// said tells people what keeps components from being rendered, and whether it is known. What stands in the application itself is for
+// who wrote that, and Parsed says so; what templates make of it is Render. What only could not be done now leaves open which it is.
 func said(told *telling, err error) bool {
-	problems := render.ProblemsOf(err)
-	if problems == nil {
+	switch problems := render.ProblemsOf(err); {
+	case err == nil:
 		return false
+	case problems == nil:
+		told.parsed()
+		told.open(oamv1beta1.ConditionRender, "NotEvaluated", err.Error())
+		told.failed = err
+	case problems.OfTheUser():
+		told.no(oamv1beta1.ConditionParsed, "NotParsed", problems.Error())
+	default:
+		told.parsed()
+		told.no(oamv1beta1.ConditionRender, "NotRendered", problems.Error())
 	}
-	told.no(oamv1beta1.ConditionParsed, "NotParsed", problems.Error())
 	return true
 }
 

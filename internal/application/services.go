@@ -15,7 +15,7 @@ import (
 
 // services says how each component is: by what its definition says or, when that says nothing, by whether its pods are on its
 // revision and available.
-func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, w *plan.World, told *telling) error {
+func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, w *plan.World, told *telling) {
 	told.status.Services = nil
 	healthy := 0
 	for i := range w.Components {
@@ -35,9 +35,7 @@ func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, 
 			service.Healthy = true // nothing is known of the kind but that it is there
 		}
 		if live != nil {
-			if err := r.judge(ctx, app, latest, c, live, &service); err != nil {
-				return err
-			}
+			r.judge(ctx, app, latest, c, live, &service, told)
 		}
 		told.status.Services = append(told.status.Services, service)
 		if service.Healthy {
@@ -45,12 +43,11 @@ func (r *Reconciler) services(ctx context.Context, app *oamv1beta1.Application, 
 		}
 	}
 	told.status.HealthyServices = fmt.Sprintf("%d/%d", healthy, len(w.Components))
-	return nil
 }
 
 // judge has the definition of a component say how it is, where it has something to say.
 func (r *Reconciler) judge(ctx context.Context, app *oamv1beta1.Application, latest *oamv1beta1.ApplicationRevision, c *plan.Component,
-	live *unstructured.Unstructured, service *oamv1beta1.ApplicationService) error {
+	live *unstructured.Unstructured, service *oamv1beta1.ApplicationService, told *telling) {
 	var component *oamv1beta1.ApplicationComponent
 	for i := range latest.Spec.Application.Spec.Components {
 		if latest.Spec.Application.Spec.Components[i].Name == c.Name {
@@ -58,11 +55,11 @@ func (r *Reconciler) judge(ctx context.Context, app *oamv1beta1.Application, lat
 		}
 	}
 	if component == nil {
-		return nil
+		return
 	}
 	definition := latest.Spec.ComponentDefinitions[component.Type]
 	if says := definition.Spec.Status; says == nil || says.HealthPolicy == "" && says.CustomStatus == "" {
-		return nil
+		return
 	}
 	outputs := map[string]map[string]any{}
 	for i := range latest.Spec.ComponentRevisions {
@@ -81,9 +78,11 @@ func (r *Reconciler) judge(ctx context.Context, app *oamv1beta1.Application, lat
 	switch problems := render.ProblemsOf(err); {
 	case problems != nil:
 		service.Healthy, service.Message = false, problems.Error()
-		return nil
-	case err != nil:
-		return fmt.Errorf("judging component %s: %w", c.Name, err)
+		return
+	case err != nil: // a machine that is busy keeps nothing else from being told
+		service.Healthy, service.Message = false, "it is not known how it is: "+err.Error()
+		told.failed = fmt.Errorf("judging component %s: %w", c.Name, err)
+		return
 	}
 	if definition.Spec.Status.HealthPolicy != "" {
 		service.Healthy = health.Healthy
@@ -91,5 +90,4 @@ func (r *Reconciler) judge(ctx context.Context, app *oamv1beta1.Application, lat
 	if health.Message != "" {
 		service.Message = health.Message
 	}
-	return nil
 }

@@ -22,6 +22,7 @@ func TestDefinitions(t *testing.T) {
 		"a definition in a directory":                {args: []string{"def", "show", "quiet", "--definitions", "testdata/definitions"}, golden: "def-show-directory"},
 		"definitions that are right":                 {args: []string{"def", "vet", "testdata/definitions/shopfront.cue", "testdata/definitions/quiet.yaml"}, golden: "def-vet-right"},
 		"definitions that are wrong":                 {args: []string{"def", "vet", "testdata/broken-definitions.yaml"}, status: ExitError, golden: "def-vet-wrong"},
+		"definitions as manifests":                   {args: []string{"def", "render", "testdata/definitions/shopfront.cue", "testdata/definitions/quiet.yaml", "-n", "market"}, golden: "def-render"},
 		"a definition from standard input":           {args: []string{"def", "vet", "-"}, in: "apiVersion: core.oam.dev/v1beta1\nkind: TraitDefinition\nmetadata: {name: a}\nspec: {schematic: {cue: {template: \"x: 1\"}}}", status: ExitError, golden: "def-vet-standard-input"},
 		"an application with definitions of its own": {args: []string{"app", "render", "-f", "testdata/shop.yaml", "--definitions", "testdata/definitions"}, golden: "app-render"},
 		"a later revision in another namespace":      {args: []string{"app", "render", "-f", "../../examples/applications/expose.yaml", "--revision", "7", "-n", "market"}, golden: "app-render-revision"},

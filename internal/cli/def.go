@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/definition"
 	"slipway.dev/slipway/internal/application/render"
 	"slipway.dev/slipway/internal/cli/tree"
 )
 
-func newDef(env Environment) *cobra.Command {
+func newDef(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "def",
 		Short: "Look at the definitions that applications are made of, and check them",
@@ -25,8 +27,51 @@ func newDef(env Environment) *cobra.Command {
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newVet(env), newDefShow(env))
+	cmd.AddCommand(newVet(env), newDefShow(env), newDefRender(env, flags))
 	return cmd
+}
+
+func newDefRender(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "render FILE...",
+		Short: "Print definitions as manifests, to be applied",
+		Long: "Print definitions as manifests, to be applied. A file in CUE holds one definition: a head of plain values under its name, and the\n" +
+			"template. What the head includes is read from the directory include beside the file.\n\n" +
+			"--namespace is written into the manifests. Whether the templates are right is said by def vet.",
+		Example: fmt.Sprintf("  %[1]s def vet webshop.cue && %[1]s def render webshop.cue -n slipway-system | kubectl apply -f -", env.Program),
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var all []definition.Definition
+			for _, file := range args {
+				read, err := definitionsAt(env, file)
+				if err != nil {
+					return err
+				}
+				for _, d := range read {
+					all = append(all, d.Definition)
+				}
+			}
+			text, err := definition.Manifests(all, *flags.Namespace)
+			if err != nil {
+				return err
+			}
+			_, err = env.Streams.Out.Write(text)
+			return err
+		},
+	}
+}
+
+// definitionsAt are those of a file, which has to hold one at least.
+func definitionsAt(env Environment, file string) ([]found, error) {
+	text, err := env.read(file)
+	if err != nil {
+		return nil, err
+	}
+	all, err := definitionsIn(file, bytes.NewReader(text))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: holds neither a ComponentDefinition nor a TraitDefinition", file)
+	}
+	return all, err
 }
 
 func newVet(env Environment) *cobra.Command {
@@ -132,15 +177,7 @@ func newDefShow(env Environment) *cobra.Command {
 // definitionsNamed are those of a file, or those of a name.
 func definitionsNamed(env Environment, name string, directories []string) ([]found, error) {
 	if _, err := os.Stat(name); name == "-" || err == nil && strings.ContainsAny(name, "./") {
-		text, err := env.read(name)
-		if err != nil {
-			return nil, err
-		}
-		all, err := definitionsIn(name, bytes.NewReader(text))
-		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("%s: holds neither a ComponentDefinition nor a TraitDefinition", name)
-		}
-		return all, err
+		return definitionsAt(env, name)
 	}
 	all, err := known(directories)
 	if err != nil {

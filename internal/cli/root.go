@@ -75,7 +75,7 @@ func New(env Environment) *cobra.Command {
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(newGet(env, flags), newPlan(env, flags), newConfirm(env, flags), newPause(env, flags), newResume(env, flags),
 		newUndo(env, flags), newRollout(env, flags),
-		newApp(env, flags), newDef(env), newVersion(env))
+		newApp(env, flags), newDef(env, flags), newVersion(env))
 	return root
 }
 

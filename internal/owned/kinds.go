@@ -3,6 +3,7 @@
 package owned
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -23,8 +24,14 @@ type Kinds struct {
 	shown      cache.Cache
 	controller controller.Controller
 
-	mu   sync.Mutex
-	seen map[schema.GroupVersionKind]bool
+	mu            sync.Mutex
+	seen, indexed map[schema.GroupVersionKind]bool
+}
+
+// Ref names one of the objects that an owner has in its namespace.
+type Ref struct {
+	Kind schema.GroupKind
+	Name string
 }
 
 // WatchedBy are kinds of objects that those of a kind control.
@@ -44,10 +51,8 @@ func (k *Kinds) Watch(kind schema.GroupVersionKind) error {
 	if k.controller == nil || k.seen[kind] {
 		return nil
 	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(kind)
-	var object client.Object = metadata
-	if err := k.controller.Watch(source.Kind(k.shown, object, handler.EnqueueRequestsFromMapFunc(k.owners.Requests), k.owners.Changes())); err != nil {
+	metadata := metadataOf(kind)
+	if err := k.controller.Watch(source.Kind(k.shown, metadata, handler.EnqueueRequestsFromMapFunc(k.owners.Requests), k.owners.Changes())); err != nil {
 		return fmt.Errorf("watching %s: %w", kind.GroupKind(), err)
 	}
 	if k.seen == nil {
@@ -55,4 +60,54 @@ func (k *Kinds) Watch(kind schema.GroupVersionKind) error {
 	}
 	k.seen[kind] = true
 	return nil
+}
+
+// Versions are the resourceVersions of what an object controls, as far as they are of the kinds. It is false as long as not all of
+// these are watched and shown; it never waits for that.
+func (k *Kinds) Versions(ctx context.Context, owner client.Object, kinds []schema.GroupVersionKind) (map[Ref]string, bool, error) {
+	versions := map[Ref]string{}
+	for _, kind := range kinds {
+		if shown, err := k.shows(ctx, kind); err != nil || !shown {
+			return nil, false, err
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := k.shown.List(ctx, list, listed(owner.GetNamespace(), string(owner.GetUID()))...); err != nil {
+			return nil, false, fmt.Errorf("listing what %s owns of %s: %w", owner.GetName(), kind.GroupKind(), err)
+		}
+		for i := range list.Items {
+			versions[Ref{kind.GroupKind(), list.Items[i].Name}] = list.Items[i].ResourceVersion
+		}
+	}
+	return versions, true, nil
+}
+
+// shows tells whether a kind is watched, and can be listed by owner without a wait.
+func (k *Kinds) shows(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.seen[kind] {
+		return false, nil
+	}
+	metadata := metadataOf(kind)
+	if !k.indexed[kind] {
+		if err := k.shown.IndexField(ctx, metadata, OwnerIndex, OwnerOf); err != nil {
+			return false, fmt.Errorf("indexing %s by owner: %w", kind.GroupKind(), err)
+		}
+		if k.indexed == nil {
+			k.indexed = map[schema.GroupVersionKind]bool{}
+		}
+		k.indexed[kind] = true
+	}
+	informer, err := k.shown.GetInformer(ctx, metadata, cache.BlockUntilSynced(false))
+	if err != nil {
+		return false, fmt.Errorf("looking up who shows %s: %w", kind.GroupKind(), err)
+	}
+	return informer.HasSynced(), nil
+}
+
+func metadataOf(kind schema.GroupVersionKind) client.Object {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(kind)
+	return metadata
 }

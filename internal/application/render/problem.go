@@ -47,6 +47,10 @@ func (p Problem) isOfTheUser() bool {
 // Problems are why a component cannot be rendered; at least one and at most ten.
 type Problems []Problem
 
+// OfTheUser tells whether something is wrong with what stands in the application: a name, a type, a property or a choice of traits. All
+// else is what templates make of it.
+func (p Problems) OfTheUser() bool { return slices.ContainsFunc(p, Problem.isOfTheUser) }
+
 // Error has all of them, one after the other.
 func (p Problems) Error() string {
 	texts := make([]string, len(p))

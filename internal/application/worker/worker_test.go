@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +228,30 @@ func TestManyAskAtTheSameTime(t *testing.T) {
 	all.Wait()
 	if n := len(p.waiting); n < 1 || n > Size {
 		t.Errorf("%d workers wait, want 1 to %d", n, Size)
+	}
+}
+
+func TestAWorkerKnowsNothingOfTheManager(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+	p := newPool(t)
+	if _, err := p.Render(t.Context(), request(good)); err != nil {
+		t.Fatal(err)
+	}
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.waiting[0].command.Process.Pid))
+	if err != nil {
+		t.Skipf("only Linux shows the environment of a process: %v", err)
+	}
+	if diff := cmp.Diff([]string{"GOMAXPROCS=2", "GOTRACEBACK=none", ""}, strings.Split(string(environment), "\x00")); diff != "" {
+		t.Errorf("its environment (-want +got):\n%s", diff)
+	}
+	if open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.waiting[0].command.Process.Pid)); err != nil || len(open) < 3 {
+		t.Errorf("its files are %v, %v", open, err)
+	} else {
+		for _, file := range open {
+			if to, err := os.Readlink(file); err == nil && !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:") && to != "/dev/null" && !strings.HasPrefix(to, "/sys/") {
+				t.Errorf("it has %s open", to)
+			}
+		}
 	}
 }
 

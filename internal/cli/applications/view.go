@@ -103,7 +103,9 @@ func conditions(app *oamv1beta1.Application) []sets.Condition {
 	for _, c := range app.Status.Conditions {
 		shown = append(shown, sets.Condition{
 			Type: c.Type, Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, Quiet: true,
-			Trouble: c.Status == metav1.ConditionFalse && slices.Contains([]string{"NotParsed", "TooBig", "Blocked", "ApplyFailed", "RolloutFailed"}, c.Reason),
+			Trouble: c.Status == metav1.ConditionFalse && slices.Contains([]string{
+				"NotParsed", "NotRendered", "TooBig", "NoRevision", "NotRecorded", "Blocked", "ApplyFailed", "RolloutFailed", "RolloutRefused",
+			}, c.Reason),
 		})
 	}
 	return shown
