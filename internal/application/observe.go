@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,6 +17,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/live"
 	"slipway.dev/slipway/internal/application/plan"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout/adapter"
@@ -151,38 +150,17 @@ func (r *Reconciler) seen(ctx context.Context, app *oamv1beta1.Application, c *p
 
 // workloads finds those of a component, by their labels; and who has the name that one would have.
 func (r *Reconciler) workloads(ctx context.Context, of delivery.Application, c *plan.Component) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(c.Workload.GroupVersionKind())
-	labels := client.MatchingLabels{oamv1beta1.LabelAppName: of.Name, oamv1beta1.LabelComponent: c.Name}
-	if err := r.Live.List(ctx, list, client.InNamespace(of.Namespace), labels); err != nil {
-		return fmt.Errorf("listing the workloads of component %s: %w", c.Name, err)
-	}
-	slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	for i := range list.Items {
-		o := &list.Items[i]
-		if o.GetDeletionTimestamp() == nil && of.Owns(o) {
-			c.Live = append(c.Live, o)
-		}
-	}
-	if len(c.Live) > 0 {
-		return nil
-	}
 	var err error
+	if c.Live, err = live.Workloads(ctx, r.Live, of, c.Workload.GroupVersionKind(), c.Name); err != nil || len(c.Live) > 0 {
+		return err //nolint:wrapcheck // it names the component
+	}
 	c.Named, err = r.live(ctx, of.Namespace, c.Workload.GroupVersionKind(), c.Workload.GetName())
 	return err
 }
 
-// live is an object as it stands in the cluster; nil for none, and for a kind that there is not.
+// live is an object as it stands in the cluster; nil for none.
 func (r *Reconciler) live(ctx context.Context, namespace string, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(kind)
-	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); {
-	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-	}
-	return o, nil
+	return live.Object(ctx, r.Live, namespace, kind, name) //nolint:wrapcheck // it names the object
 }
 
 // waits says what a workload lacks.

@@ -36,8 +36,9 @@ type Subject struct {
 	Own []types.UID
 	// First are the steps that bring the workloads to where a rollout can begin. Nothing else is done before they are taken.
 	First []step.Step
-	// Last are the steps that follow the end of a rollout, when it has let its workloads go.
-	Last []step.Step
+	// Last finds out the steps that follow the end of a rollout. It is asked when the workloads are let go, so that nothing it reads is
+	// in the way of that; nil for a rollout that is not at its end. It reads only.
+	Last func(context.Context) ([]step.Step, error)
 }
 
 // Traits are the kind RolloutTrait: its workloads are there, and other people's.

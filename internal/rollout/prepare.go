@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/apply"
@@ -13,16 +14,23 @@ import (
 
 // prepare takes the steps that come before a rollout, or those that come after its last batch, when the workloads are let go.
 // What is refused keeps the engine waiting, and it says why.
-func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) []apply.Outcome {
+func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) ([]apply.Outcome, error) {
 	w, steps := &o.world, o.subject.First
-	if !w.Target.Held && (w.Source == nil || !w.Source.Held) {
-		steps = append(steps, o.subject.Last...)
+	if o.subject.Last != nil && !w.Target.Held && (w.Source == nil || !w.Source.Held) {
+		last, err := o.subject.Last(ctx)
+		switch {
+		case apierrors.IsForbidden(err): // only a person can help
+			w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
+		case err != nil:
+			return nil, err
+		}
+		steps = append(steps, last...)
 	}
 	outcomes := r.others.Steps(ctx, object.GetUID(), steps)
 	if err := apply.Errors(outcomes); err != nil {
 		w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
 	}
-	return outcomes
+	return outcomes, nil
 }
 
 // looksAgain is how soon to look at what steps have changed; 0 when there were none, or what was refused has to be told. Nothing is

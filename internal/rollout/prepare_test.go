@@ -28,6 +28,7 @@ import (
 type prepared struct {
 	Traits
 	first, last bool
+	fails       error
 }
 
 func (k prepared) Subject(ctx context.Context, object client.Object) (Subject, error) {
@@ -44,7 +45,7 @@ func (k prepared) Subject(ctx context.Context, object client.Object) (Subject, e
 		s.First = applied("first")
 	}
 	if k.last {
-		s.Last = applied("last")
+		s.Last = func(context.Context) ([]step.Step, error) { return applied("last"), k.fails }
 	}
 	return s, err
 }
@@ -112,9 +113,48 @@ func TestWhatComesLastWaitsForTheWorkloads(t *testing.T) {
 			}
 			o := observed{subject: subject}
 			o.world.Target.Held = held
-			d.prepare(t.Context(), &corev1.ConfigMap{}, &o)
+			if _, err := d.prepare(t.Context(), &corev1.ConfigMap{}, &o); err != nil {
+				t.Fatal(err)
+			}
 			if took := len(applied) > 0; took == held {
 				t.Errorf("it was done: %v", took)
+			}
+		})
+	}
+}
+
+// What cannot be found out at the end is never in the way of letting go.
+func TestWhatComesLastIsNotAskedForTooEarly(t *testing.T) {
+	busy := errors.New("the server is busy")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "last", errors.New("no role"))
+	for sentence, c := range map[string]struct {
+		fails, want error
+		held        bool
+		blocked     string
+	}{
+		"while a workload is held":          {busy, nil, true, ""},
+		"it is tried again":                 {busy, busy, false, ""},
+		"a right that is missing is told":   {forbidden, nil, false, "no role"},
+		"nothing is told while one is held": {forbidden, nil, true, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := newDesk(t, nil)
+			d.others = apply.New(interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					return nil
+				},
+			}), nil, apply.Options{})
+			subject, err := prepared{last: true, fails: c.fails}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := observed{subject: subject}
+			o.world.Target.Held = c.held
+			if _, err := d.prepare(t.Context(), &corev1.ConfigMap{}, &o); !errors.Is(err, c.want) {
+				t.Errorf("it fails with %v", err)
+			}
+			if (o.world.Blocked != "") != (c.blocked != "") || !strings.Contains(o.world.Blocked, c.blocked) {
+				t.Errorf("it says %q", o.world.Blocked)
 			}
 		})
 	}

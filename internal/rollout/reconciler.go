@@ -109,7 +109,10 @@ func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Resul
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
-	prepared := r.prepare(ctx, object, &seen)
+	prepared, err := r.prepare(ctx, object, &seen)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("preparing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
+	}
 	if soon := looksAgain(prepared); soon > 0 {
 		apply.Tell(r.Events, object, prepared, nil)
 		return ctrl.Result{RequeueAfter: soon}, nil

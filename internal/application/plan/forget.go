@@ -6,39 +6,29 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"slipway.dev/slipway/internal/application/delivery"
 	"slipway.dev/slipway/internal/step"
 )
-
-// key names an object in the namespace of the application.
-type key struct {
-	kind schema.GroupKind
-	name string
-}
-
-func keyOf(o *unstructured.Unstructured) key {
-	return key{o.GroupVersionKind().GroupKind(), o.GetName()}
-}
 
 // forget takes away what the latest revision does not have, now that all of it is deployed. What another workload replaces goes
 // when that one has all its pods.
 func (p *planner) forget() {
-	has := map[key]bool{}
+	has := map[delivery.Key]bool{}
 	for i := range p.Components {
 		c := &p.Components[i]
 		for _, extra := range c.Extras {
-			has[keyOf(extra)] = true
+			has[delivery.KeyOf(extra)] = true
 		}
 		current := Current(c)
 		for _, o := range c.Live {
 			if o == current || !c.Healthy {
-				has[keyOf(o)] = true
+				has[delivery.KeyOf(o)] = true
 			}
 		}
 	}
 	for _, o := range p.live() {
-		if has[keyOf(o)] || o.GetDeletionTimestamp() != nil || !p.app.Owns(o) {
+		if has[delivery.KeyOf(o)] || o.GetDeletionTimestamp() != nil || !p.app.Owns(o) {
 			continue
 		}
 		p.plan.Steps = append(p.plan.Steps, removal(o, step.Because(fmt.Sprintf("it is not in %s", p.Latest))))
@@ -48,10 +38,10 @@ func (p *planner) forget() {
 // live are all objects that were applied, each once.
 func (p *planner) live() []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
-	known := map[key]bool{}
+	known := map[delivery.Key]bool{}
 	add := func(o *unstructured.Unstructured) {
-		if o != nil && !known[keyOf(o)] {
-			known[keyOf(o)] = true
+		if o != nil && !known[delivery.KeyOf(o)] {
+			known[delivery.KeyOf(o)] = true
 			all = append(all, o)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/live"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/step"
@@ -44,7 +45,20 @@ func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s 
 		return s, nil
 	}
 	s.First, s.Missing, err = k.deliver(ctx, c, w)
+	if err == nil && s.Missing == "" && still(c, w, r.Spec.RolloutPlan.TargetSize) {
+		var more []step.Step
+		more, err = k.beside(ctx, c, w)
+		s.First = append(s.First, more...)
+	}
 	return s, err
+}
+
+// still tells whether both revisions have the same pods, and as many as there are: then the engine sees that all is done, and what
+// follows a last batch would never come.
+func still(c *change, w *workloads, size *int32) bool {
+	lives := w.seen.Object
+	return c.source != nil && c.source.component.Revision == c.target.component.Revision && lives != nil && delivery.RevisionOf(lives) == c.target.component.Revision &&
+		(size == nil || int(*size) == w.seen.Workload.Replicas)
 }
 
 // deliver applies what is not there yet of the target: what stands beside the workload first, then the workload, with no pod moved.
@@ -52,14 +66,14 @@ func (k AppRollouts) deliver(ctx context.Context, c *change, w *workloads) (step
 	why := step.Because("the rollout of " + c.target.revision.Name + " begins")
 	var scalers []step.Step
 	for _, extra := range c.target.component.Extras {
-		live, err := k.live(ctx, c.app.Namespace, extra)
+		lives, err := live.Object(ctx, k.Live, c.app.Namespace, extra.GroupVersionKind(), extra.GetName())
 		if err != nil {
-			return nil, "", err
+			return nil, "", err //nolint:wrapcheck // it names the object
 		}
 		switch scales := delivery.Scales(extra, c.target.component.Workload); {
-		case live != nil && !c.app.Owns(live):
-			return nil, foreign(live, c), nil
-		case live != nil && delivery.Is(live, c.target.revision.Name):
+		case lives != nil && !c.app.Owns(lives):
+			return nil, foreign(lives, c), nil
+		case lives != nil && delivery.Is(lives, c.target.revision.Name):
 		case !scales:
 			steps = append(steps, step.Apply{Because: why, Object: c.marked(c.target, extra)})
 		case w.updates: // pods of one workload are updated: it may go on to scale that
@@ -67,21 +81,21 @@ func (k AppRollouts) deliver(ctx context.Context, c *change, w *workloads) (step
 		}
 	}
 	steps = append(steps, k.rest(c, w)...)
-	live := w.seen.Object
-	if live != nil && !c.app.Owns(live) {
-		return nil, foreign(live, c), nil
+	lives := w.seen.Object
+	if lives != nil && !c.app.Owns(lives) {
+		return nil, foreign(lives, c), nil
 	}
-	if live == nil || !delivery.Is(live, c.target.revision.Name) {
+	if lives == nil || !delivery.Is(lives, c.target.revision.Name) {
 		rendered := c.target.component.Workload.DeepCopy()
 		rendered.SetName(w.target.Name)
 		if w.pair {
-			delivery.Apart(rendered, live, c.target.component.Revision)
+			delivery.Apart(rendered, lives, c.target.component.Revision)
 		}
-		another := live == nil || delivery.RevisionOf(live) != c.target.component.Revision
+		another := lives == nil || delivery.RevisionOf(lives) != c.target.component.Revision
 		o := c.marked(c.target, w.seen.Deliver(rendered, another, apply.FieldManager))
-		if live != nil {
-			o.SetUID(live.GetUID())
-			o.SetResourceVersion(live.GetResourceVersion())
+		if lives != nil {
+			o.SetUID(lives.GetUID())
+			o.SetResourceVersion(lives.GetResourceVersion())
 		}
 		steps = append(steps, step.Apply{Because: why, Object: o})
 	}

@@ -4,79 +4,93 @@ package rolling
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/live"
 	"slipway.dev/slipway/internal/apply"
-	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/step"
 )
 
 // ending finds out what is left to do when a rollout has let its workloads go. A rollout ends also when the revisions are gone:
 // then nothing is known of what they had, and it stays.
-func (k AppRollouts) ending(ctx context.Context, r *oamv1beta1.AppRollout, s rollout.Subject, succeeds bool) (rollout.Subject, error) {
+func (k AppRollouts) ending(ctx context.Context, r *oamv1beta1.AppRollout, succeeds bool) ([]step.Step, error) {
 	running := r.Status.Running
 	if running == nil || running.SourceAppRevision == "" && !succeeds {
-		return s, nil
+		return nil, nil
 	}
 	ran := r.DeepCopy() // the spec may name others by now
 	ran.Spec.TargetAppRevisionName, ran.Spec.SourceAppRevisionName = running.TargetAppRevision, running.SourceAppRevision
 	c, missing, err := k.resolve(ctx, ran, running.Component)
 	if err != nil || missing != "" {
-		return s, err
+		return nil, err
 	}
 	w, missing, err := k.workloads(ctx, ran, c)
 	if err != nil || missing != "" {
-		return s, err
+		return nil, err
 	}
-	if succeeds {
-		s.Last, err = k.replaced(ctx, c, w)
-	} else {
-		s.Last = append(k.wake(c, w), k.back(r, c, w)...)
+	if !succeeds {
+		return append(k.wake(c, w), k.back(r, c, w)...), nil
 	}
-	return s, err
+	steps, err := k.beside(ctx, c, w)
+	if c.source != nil { // a scale takes no pods from others
+		for _, other := range w.others {
+			steps = append(steps, remove(other, "its pods are replaced"))
+		}
+	}
+	return steps, err
 }
 
-// replaced has the target scaled by what is to scale it, and takes away what only the source had.
-func (k AppRollouts) replaced(ctx context.Context, c *change, w *workloads) ([]step.Step, error) {
+// beside has the target scaled by what is to scale it, and takes away what only the source had.
+func (k AppRollouts) beside(ctx context.Context, c *change, w *workloads) ([]step.Step, error) {
 	var steps []step.Step
 	for _, extra := range c.target.component.Extras {
 		if !delivery.Scales(extra, c.target.component.Workload) {
 			continue
 		}
-		live, err := k.live(ctx, c.app.Namespace, extra)
+		lives, err := live.Object(ctx, k.Live, c.app.Namespace, extra.GroupVersionKind(), extra.GetName())
 		if err != nil {
-			return nil, err
+			return nil, err //nolint:wrapcheck // it names the object
 		}
 		wanted := c.marked(c.target, extra)
 		delivery.PointAt(wanted, w.target.Name)
-		if live == nil || c.app.Owns(live) && (!delivery.Is(live, c.target.revision.Name) || !says(live, wanted)) {
+		if lives == nil || c.app.Owns(lives) && (!delivery.Is(lives, c.target.revision.Name) || !says(lives, wanted)) {
 			steps = append(steps, step.Apply{Because: "the target has all pods", Object: wanted})
 		}
-	}
-	for i := range w.others {
-		steps = append(steps, remove(&w.others[i], "its pods are replaced"))
 	}
 	if c.source == nil {
 		return steps, nil
 	}
+	kept := c.target.extras()
 	for _, extra := range c.source.component.Extras {
-		if slices.ContainsFunc(c.target.component.Extras, func(o *unstructured.Unstructured) bool { return same(o, extra) }) {
+		if kept[delivery.KeyOf(extra)] {
 			continue
 		}
-		live, err := k.live(ctx, c.app.Namespace, extra)
+		lives, err := live.Object(ctx, k.Live, c.app.Namespace, extra.GroupVersionKind(), extra.GetName())
 		if err != nil {
-			return nil, err
+			return nil, err //nolint:wrapcheck // it names the object
 		}
-		if live != nil && live.GetDeletionTimestamp() == nil && c.app.Owns(live) {
-			steps = append(steps, remove(live, step.Because("component "+c.target.component.Name+" has it no longer in "+c.target.revision.Name)))
+		if lives != nil && lives.GetDeletionTimestamp() == nil && c.app.Owns(lives) {
+			steps = append(steps, remove(lives, step.Because("component "+c.target.component.Name+" has it no longer in "+c.target.revision.Name)))
 		}
 	}
 	return steps, nil
+}
+
+// extras are those that the revision has, of any component: an object can move from one to another. A component that cannot be
+// read has none.
+func (s *side) extras() map[delivery.Key]bool {
+	has := map[delivery.Key]bool{}
+	for i := range s.revision.Spec.ComponentRevisions {
+		of, _ := delivery.Read(&s.revision.Spec.ComponentRevisions[i]) // it has what was read until then
+		for _, extra := range of.Extras {
+			has[delivery.KeyOf(extra)] = true
+		}
+	}
+	return has
 }
 
 // wake gives what scales the source its bounds back.
@@ -106,10 +120,6 @@ func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []s
 	return []step.Step{step.Apply{Because: step.Because("it is back on " + c.source.revision.Name), Object: o}}
 }
 
-func remove(live *unstructured.Unstructured, why step.Because) step.Step {
-	return step.DeleteSet{Because: why, Target: step.On(live), Set: live}
-}
-
-func same(a, b *unstructured.Unstructured) bool {
-	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetName() == b.GetName()
+func remove(o *unstructured.Unstructured, why step.Because) step.Step {
+	return step.DeleteSet{Because: why, Target: step.On(o), Set: o}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -16,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/step"
 )
 
 // AppRollouts are the kind AppRollout.
@@ -71,14 +73,18 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout
 		s.Rollout.Target, s.Rollout.Source = running.TargetRef, running.SourceRef
 		s.Rollout.Plan.TargetSize = sizeOf(r, running)
 	}
-	ends := state == engine.Finalising || state == engine.Failing || state == engine.Abandoning || state == engine.Deleting
-	switch {
-	case ends:
-		return k.ending(ctx, r, s, state == engine.Finalising)
-	case r.DeletionTimestamp != nil, !begins(state):
+	if state == engine.Finalising || state == engine.Failing || state == engine.Abandoning || state == engine.Deleting {
+		s.Last = func(ctx context.Context) ([]step.Step, error) { return k.ending(ctx, r, state == engine.Finalising) }
 		return s, nil
 	}
-	return k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)
+	if r.DeletionTimestamp != nil || !begins(state) {
+		return s, nil
+	}
+	s, err := k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)
+	if apierrors.IsForbidden(err) { // only a person can help
+		return wait(s, "%s: Slipway needs that right", err)
+	}
+	return s, err
 }
 
 // begins is for the states in which it is still open what is rolled out.

@@ -50,13 +50,10 @@ func (k AppRollouts) resolve(ctx context.Context, r *oamv1beta1.AppRollout, comp
 	}
 	of := metav1.GetControllerOf(target)
 	c = &change{app: delivery.Application{Namespace: r.Namespace, Name: of.Name, UID: of.UID}}
-	if c.target, missing, err = sideOf(target, component); err != nil || missing != "" {
-		return nil, missing, err
+	if c.target, missing = sideOf(target, component); missing == "" && source != nil {
+		c.source, missing = sideOf(source, component)
 	}
-	if source != nil {
-		c.source, missing, err = sideOf(source, component)
-	}
-	return c, missing, err
+	return c, missing, nil
 }
 
 func (k AppRollouts) read(ctx context.Context, namespace, name string) (*oamv1beta1.ApplicationRevision, string, error) {
@@ -74,15 +71,15 @@ func (k AppRollouts) read(ctx context.Context, namespace, name string) (*oamv1be
 	return revision, "", nil
 }
 
-func sideOf(of *oamv1beta1.ApplicationRevision, component string) (*side, string, error) {
+func sideOf(of *oamv1beta1.ApplicationRevision, component string) (s *side, missing string) {
 	c, has, err := delivery.Find(of, component)
-	if err != nil {
-		return nil, "", err //nolint:wrapcheck // it names the revision
+	switch {
+	case err != nil: // a revision does not change
+		return nil, err.Error()
+	case !has:
+		return nil, fmt.Sprintf("ApplicationRevision %s has no component %s; it has %s", of.Name, component, strings.Join(names(of), ", "))
 	}
-	if !has {
-		return nil, fmt.Sprintf("ApplicationRevision %s has no component %s; it has %s", of.Name, component, strings.Join(names(of), ", ")), nil
-	}
-	return &side{of, c}, "", nil
+	return &side{of, c}, ""
 }
 
 // only is the one component that both revisions have.
@@ -95,6 +92,9 @@ func only(target, source *oamv1beta1.ApplicationRevision) (component, missing st
 	case 1:
 		return shared[0], ""
 	case 0:
+		if source == nil {
+			return "", fmt.Sprintf("ApplicationRevision %s has no component", target.Name)
+		}
 		return "", fmt.Sprintf("no component is both in ApplicationRevision %s and in %s", target.Name, source.Name)
 	}
 	return "", fmt.Sprintf("spec.componentList: has to name one component, for there are several: %s", strings.Join(shared, ", "))

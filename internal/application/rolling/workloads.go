@@ -5,18 +5,14 @@ package rolling
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/application/live"
 	"slipway.dev/slipway/internal/rollout/adapter"
 )
 
@@ -31,7 +27,7 @@ type workloads struct {
 	// scalers say how many pods the source has.
 	scalers []scaler
 	// others live beside the target, of the same component.
-	others []unstructured.Unstructured
+	others []*unstructured.Unstructured
 }
 
 // scaler is an object that scales a workload, as it was rendered and as it lives.
@@ -67,13 +63,12 @@ func (k AppRollouts) observe(ctx context.Context, r *oamv1beta1.AppRollout, c *c
 // apart finds the objects of a component that has one for each of its revisions. One that was deployed without a rolloutPlan is
 // called like the component; its label says which revision it has.
 func (k AppRollouts) apart(ctx context.Context, r *oamv1beta1.AppRollout, c *change, w *workloads) error {
-	live, err := k.ofComponent(ctx, c)
+	all, err := live.Workloads(ctx, k.Live, c.app, c.target.component.Workload.GroupVersionKind(), c.target.component.Name)
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // it names the component
 	}
 	w.target.Name = c.target.component.Revision
-	for i := range live {
-		o := &live[i]
+	for _, o := range all {
 		switch revision := delivery.RevisionOf(o); {
 		case revision == c.target.component.Revision:
 			w.target.Name = o.GetName()
@@ -82,7 +77,7 @@ func (k AppRollouts) apart(ctx context.Context, r *oamv1beta1.AppRollout, c *cha
 			ref := refTo(o, o.GetName())
 			w.source = &ref
 		}
-		w.others = append(w.others, *o)
+		w.others = append(w.others, o)
 	}
 	if err := k.observe(ctx, r, c, w); err != nil {
 		return err
@@ -101,9 +96,9 @@ func (k AppRollouts) apart(ctx context.Context, r *oamv1beta1.AppRollout, c *cha
 		if !delivery.Scales(extra, c.source.component.Workload) {
 			continue
 		}
-		o, err := k.live(ctx, c.app.Namespace, extra)
+		o, err := live.Object(ctx, k.Live, c.app.Namespace, extra.GroupVersionKind(), extra.GetName())
 		if err != nil {
-			return err
+			return err //nolint:wrapcheck // it names the object
 		}
 		if o != nil && c.app.Owns(o) {
 			w.scalers = append(w.scalers, scaler{extra, o})
@@ -112,40 +107,12 @@ func (k AppRollouts) apart(ctx context.Context, r *oamv1beta1.AppRollout, c *cha
 	return nil
 }
 
-// ofComponent are the live workloads of a component that the application owns, by name.
-func (k AppRollouts) ofComponent(ctx context.Context, c *change) ([]unstructured.Unstructured, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(c.target.component.Workload.GroupVersionKind())
-	labels := client.MatchingLabels{oamv1beta1.LabelAppName: c.app.Name, oamv1beta1.LabelComponent: c.target.component.Name}
-	if err := k.Live.List(ctx, list, client.InNamespace(c.app.Namespace), labels); err != nil {
-		return nil, fmt.Errorf("listing the workloads of component %s: %w", c.target.component.Name, err)
-	}
-	items := slices.DeleteFunc(list.Items, func(o unstructured.Unstructured) bool {
-		return !c.app.Owns(&o) || o.GetDeletionTimestamp() != nil
-	})
-	slices.SortFunc(items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return items, nil
-}
-
 // nameOf is what the workload of a kind that holds two versions is called.
 func nameOf(s *side) string {
 	if name := s.component.Workload.GetName(); name != "" {
 		return name
 	}
 	return s.component.Name
-}
-
-// live is an object as it stands in the cluster; nil for none.
-func (k AppRollouts) live(ctx context.Context, namespace string, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(like.GroupVersionKind())
-	switch err := k.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: like.GetName()}, o); {
-	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err): // applying it says that there is no such kind
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %s %s: %w", like.GetKind(), like.GetName(), err)
-	}
-	return o, nil
 }
 
 // says tells whether what lives already refers to the same workload, with the same lower bound.

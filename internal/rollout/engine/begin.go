@@ -32,6 +32,9 @@ func (m *machine) locate() verdict {
 
 // verify finds out whether the plan can be carried out, before anything is claimed.
 func (m *machine) verify() verdict {
+	if m.Blocked != "" {
+		return waitForWorkload(m.Blocked)
+	}
 	for _, side := range m.sides() {
 		w, ref := m.workload(side), m.ref(side)
 		switch {
@@ -167,6 +170,9 @@ func (m *machine) initialize() verdict {
 	}
 	if v, waits := m.hooks(rolloutv1alpha1.InitializeRolloutHook, string(rolloutv1alpha1.InitializingState)); waits {
 		return v
+	}
+	if m.Blocked != "" { // what the workloads are for is gone
+		return waitForWorkload(m.Blocked)
 	}
 	var actions []Action
 	for _, side := range m.sides() {
