@@ -81,8 +81,9 @@ func (s *tale) close(add func(weight int, do func())) {
 
 // Converged compares the world with what was asked for last.
 func (s *tale) Converged() error {
-	if err := s.of.judge.settled(); err != nil {
+	j := s.of.judge
+	if err := errors.Join(j.settled(), j.deployed()); err != nil || s.About(handful) {
 		return err
 	}
-	return s.of.judge.deployed()
+	return j.kept(s.app())
 }

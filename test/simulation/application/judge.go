@@ -23,6 +23,7 @@ type judge struct {
 	// saw is the application as the running pass sees it, and plans are the AppRollouts; nil for none.
 	saw   *oamv1beta1.Application
 	plans map[types.UID]*oamv1beta1.AppRollout
+	view  *api.Cache
 	done  int // how much of the log was judged
 	err   error
 	// rough: pods are lost by other things than releases, so that what serves cannot be held against those.
@@ -51,6 +52,7 @@ func (j *judge) Accuse(violation error) {
 // Begin starts a pass of one of the controllers, which looks at view.
 func (j *judge) Begin(view *api.Cache) {
 	j.Look()
+	j.view = view
 	j.saw, j.plans = typed(view.Peek(api.Applications, world.TheSet)), map[types.UID]*oamv1beta1.AppRollout{}
 	for _, o := range view.All(api.AppRollouts) {
 		j.plans[o.GetUID()] = o.(*oamv1beta1.AppRollout)

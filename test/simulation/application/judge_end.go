@@ -86,7 +86,21 @@ func (j *judge) deployed() error {
 			errs = append(errs, fmt.Errorf("%s is left", name))
 		}
 	}
-	return errors.Join(append(errs, j.told(st, wanted), j.kept(app))...)
+	return errors.Join(append(errs, j.told(st, wanted))...)
+}
+
+// rolledOut compares a world at rest with what a rollout has taken its component to: nothing else of the component is left.
+func (j *judge) rolledOut(r *oamv1beta1.AppRollout) error {
+	target := r.Status.LastTargetAppRevision
+	if all := of(j.World, r.Status.Component); len(all) != 1 {
+		return fmt.Errorf("component %s has %d workloads", r.Status.Component, len(all))
+	}
+	for _, o := range j.applied() {
+		if o.GetLabels()[oamv1beta1.LabelAppRevision] != target {
+			return fmt.Errorf("%s is of %s and not of %s", o.GetName(), o.GetLabels()[oamv1beta1.LabelAppRevision], target)
+		}
+	}
+	return nil
 }
 
 func (j *judge) latest(app *oamv1beta1.Application) *oamv1beta1.ApplicationRevision {
@@ -177,7 +191,8 @@ func kindOf(o client.Object) string {
 	panic(fmt.Sprintf("no definition makes %T", o))
 }
 
-// kept: no more revisions are left than are in use or within the limit.
+// kept: no more revisions are left than are in use or within the limit. Those that somebody's rollout has used until now are looked for
+// with the next release.
 func (j *judge) kept(app *oamv1beta1.Application) error {
 	idle := 0
 	for _, o := range j.Server.List(api.ApplicationRevisions) {

@@ -3,6 +3,8 @@
 package application
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,6 +23,8 @@ type history struct {
 	// last is the hash of the newest revision. Objects are, by hash, what its components were rendered to.
 	last    string
 	objects map[string]string
+	// asked is what the manager had seen when it made that one: components and definitions.
+	asked string
 }
 
 // revisionWrite: revisions are numbered one by one, each has another content than the one before, and the same content has the same
@@ -52,13 +56,41 @@ func (j *judge) revisionWrite(w api.Write, r *oamv1beta1.ApplicationRevision) er
 	case hash == h.last:
 		return fmt.Errorf("it has the content of the revision before, by the hash %s", hash)
 	}
-	h.number, h.last = next, hash
+	asked := askedIn(j.view)
+	if asked == h.asked {
+		return errors.New("nothing has changed that is recorded")
+	}
+	h.number, h.last, h.asked = next, hash, asked
 	objects := textOf(r)
 	if known, repeated := h.objects[hash]; repeated && known != objects {
 		return fmt.Errorf("the same content has other objects:\n%s\n%s", known, objects)
 	}
 	h.objects[hash] = objects
 	return nil
+}
+
+// askedIn is all of a view that makes a revision.
+func askedIn(view *api.Cache) string {
+	app := typed(view.Peek(api.Applications, world.TheSet))
+	if app == nil {
+		return ""
+	}
+	asked := []any{app.Spec.Components}
+	for _, stored := range []api.Kind{api.ComponentDefinitions, api.TraitDefinitions} {
+		for _, o := range view.All(stored) {
+			switch o := o.(type) {
+			case *oamv1beta1.ComponentDefinition:
+				asked = append(asked, o.Spec.Schematic)
+			case *oamv1beta1.TraitDefinition:
+				asked = append(asked, o.Spec.Schematic)
+			}
+		}
+	}
+	raw, err := json.Marshal(asked)
+	if err != nil {
+		panic(fmt.Sprintf("an application cannot be written: %v", err))
+	}
+	return string(raw)
 }
 
 // textOf are the objects of a revision, to the byte.

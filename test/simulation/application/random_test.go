@@ -13,6 +13,6 @@ func honest(seed uint64, tell func(format string, args ...any)) error {
 }
 
 // TestRandom plays stories with random edits and plans, autoscalers, crashes and faults.
-func TestRandom(t *testing.T) { world.PlayAbout(t, 200, honest) }
+func TestRandom(t *testing.T) { world.PlayAbout(t, 100, honest) }
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) { world.PlayTwice(t, honest) }

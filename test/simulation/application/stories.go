@@ -3,6 +3,7 @@
 package application
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/utils/ptr"
@@ -87,9 +88,15 @@ func (s *simulation) ends(st story, kind string) error {
 	}
 	app := s.app()
 	if app == nil || app.IsRolloutTemplate() {
+		if r := s.rollout(byHand); r != nil && r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState {
+			return errors.Join(s.judge.rolledOut(r), s.undisturbed())
+		}
 		return s.undisturbed()
 	}
 	err := s.judge.deployed()
+	if err == nil {
+		err = s.judge.kept(app)
+	}
 	switch {
 	case !st.fails && err != nil:
 		return fmt.Errorf("in the end %w", err)

@@ -53,7 +53,6 @@ func Run(seed uint64, mutation Hooks, tell func(format string, args ...any)) err
 	s := &tale{Story: world.NewStory(seed, "", themes, k, tell), of: k, types: map[string]string{}}
 	s.kube, s.scaler = &kube.Controllers{World: s.World}, &autoscaler{World: s.World}
 	s.Wakes = s.kube.Wakes
-	debugWorld = s.World
 	for _, name := range names {
 		s.types[name] = []string{inPlace, apart}[s.Random.IntN(2)]
 	}
@@ -370,5 +369,3 @@ func (s *tale) Chores(add func(weight int, do func())) {
 		s.close(add)
 	}
 }
-
-var debugWorld *world.World
