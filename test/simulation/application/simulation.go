@@ -47,13 +47,16 @@ type note struct {
 	text string
 }
 
-func newSimulation(mutation Hooks) *simulation {
+func newSimulation(mutation Hooks) *simulation { return newWorld(mutation, true) }
+
+// newWorld is a simulation. Judged, definitions say how components are, which takes time; else their pods alone do.
+func newWorld(mutation Hooks, judged bool) *simulation {
 	k := &kind{mutation: mutation}
 	s := &simulation{World: world.New(1, k, nil), kind: k}
 	s.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute}
 	s.kube, s.scaler = &kube.Controllers{World: s.World}, &autoscaler{World: s.World}
 	s.Wakes = s.kube.Wakes
-	define(s.World, true)
+	define(s.World, judged)
 	s.Manager.Start(nil)
 	s.began = s.Clock.Now()
 	return s
