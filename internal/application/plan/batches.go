@@ -160,7 +160,7 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 	}
 	spec.SourceAppRevisionName = p.source(c)
 	if spec.RolloutPlan.TargetSize == nil && p.unfinished() == c && !c.Versions {
-		spec.RolloutPlan.TargetSize = p.interrupted()
+		spec.RolloutPlan.TargetSize = p.interrupted(c)
 	}
 	return spec
 }
@@ -173,28 +173,38 @@ func (p *planner) source(c *Component) string {
 		}
 		return deployedFrom(c.Live[0])
 	}
+	if most := replaced(c); most != nil {
+		return deployedFrom(most)
+	}
+	return ""
+}
+
+// replaced is the workload of a component on another revision that has most pods; nil for none.
+func replaced(c *Component) *unstructured.Unstructured {
 	var most *unstructured.Unstructured
 	for _, o := range c.Live {
 		if delivery.RevisionOf(o) != c.Revision && (most == nil || replicas(o) > replicas(most)) {
 			most = o
 		}
 	}
-	if most == nil {
-		return ""
-	}
-	return deployedFrom(most)
+	return most
 }
 
 func deployedFrom(o *unstructured.Unstructured) string {
 	return o.GetLabels()[oamv1beta1.LabelAppRevision]
 }
 
-// interrupted is the number of pods that an unfinished rollout was on its way to: several workloads have them between them.
-func (p *planner) interrupted() *int32 {
+// interrupted is the number of pods that an unfinished rollout was on its way to: several workloads have them between them. An
+// autoscaler may have given more than that to the one that is replaced.
+func (p *planner) interrupted(c *Component) *int32 {
+	size := p.Rollout.Spec.RolloutPlan.TargetSize
 	if n := p.Rollout.Status.RolloutTargetSize; n > 0 {
-		return ptr.To(n)
+		size = ptr.To(n)
 	}
-	return p.Rollout.Spec.RolloutPlan.TargetSize
+	if most := replaced(c); size != nil && most != nil && replicas(most) > int64(*size) {
+		size = ptr.To(int32(replicas(most)))
+	}
+	return size
 }
 
 // asks tells whether the AppRollout is asked for just that already.

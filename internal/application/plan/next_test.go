@@ -266,6 +266,8 @@ func TestWhatIsDoneNext(t *testing.T) {
 			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 10\nrolling: component cart"},
 		"what a rollout was asked for counts when it has not begun": {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 7), pair("shop-v2", "cart-r2", 3))), "cart", "shop-v1", "shop-v2", rolling, goesTo(-1), asked(10)),
 			"apply AppRollout shop: [cart] from shop-v1 to shop-v3, size 10\nrolling: component cart"},
+		"but no fewer than there are by now": {rollout(inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 5))), "cart", "", "shop-v2", rolling, goesTo(0), asked(1)),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
 		"what is asked for does not follow the pods":            {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 3), pair(latest, "cart-r3", 7))), "cart", "shop-v1", latest, rolling, goesTo(10), asked(10)), "rolling: component cart"},
 		"with its template as it was a workload is only marked": {inBatches(extra(component("cart", "Set", object("Set", "cart", "shop-v2", "cart-r3", pods(4))), service, old)), "apply Service cart\napply Set cart"},
 		"another size is a rollout of its own":                  {rollout(inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9)))), "cart", "shop-v2", latest, succeeded), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
