@@ -3,6 +3,8 @@
 package application
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +13,7 @@ import (
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/kube"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -20,13 +23,34 @@ type autoscaler struct {
 	*world.World
 	// load is how many pods each component has work for; 0 is for as many as there are.
 	load int
+	// looks is when it looks again.
+	looks time.Time
 }
+
+// period is how often it looks.
+const period = 15 * time.Second
 
 // scales is who it writes as.
 const scales = "autoscaler"
 
-// next is what it would do; nil for nothing.
+// next is what it would do now; nil for nothing.
 func (a *autoscaler) next() func() {
+	if a.Clock.Now().Before(a.looks) {
+		return nil
+	}
+	return a.change()
+}
+
+// wakes is when it would do something; zero for never.
+func (a *autoscaler) wakes() time.Time {
+	if a.change() == nil {
+		return time.Time{}
+	}
+	return a.looks
+}
+
+// change is what there is to do; nil for nothing.
+func (a *autoscaler) change() func() {
 	for _, o := range a.Server.List(api.Autoscalers) {
 		hpa := o.(*autoscalingv2.HorizontalPodAutoscaler)
 		target := a.target(hpa)
@@ -44,6 +68,7 @@ func (a *autoscaler) next() func() {
 		return func() {
 			a.Must(a.Server.Modify(scales, api.KindOf(target), client.ObjectKeyFromObject(target), api.Main, func(o client.Object) { resize(o, wanted) }))
 			a.Tell("autoscaler: asks %s for %d pods", target.GetName(), wanted)
+			a.looks = a.Clock.Now().Add(period)
 		}
 	}
 	return nil
@@ -82,5 +107,16 @@ func resize(o client.Object, n int) {
 		o.Spec.Replicas = ptr.To(int32(n))
 	case *kruisev1alpha1.CloneSet:
 		o.Spec.Replicas = ptr.To(int32(n))
+	}
+}
+
+// wakes is when one of the controllers that Kubernetes brings acts by the time alone; zero for never.
+func wakes(k *kube.Controllers, a *autoscaler) func() time.Time {
+	return func() time.Time {
+		first, second := k.Wakes(), a.wakes()
+		if first.IsZero() || !second.IsZero() && second.Before(first) {
+			return second
+		}
+		return first
 	}
 }

@@ -194,14 +194,14 @@ func kindOf(o client.Object) string {
 // kept: no more revisions are left than are in use or within the limit. Those that somebody's rollout has used until now are looked for
 // with the next release.
 func (j *judge) kept(app *oamv1beta1.Application) error {
-	idle := 0
+	var idle []string
 	for _, o := range j.Server.List(api.ApplicationRevisions) {
 		if metav1.IsControlledBy(o, app) && j.userOf(o.GetName()) == "" {
-			idle++
+			idle = append(idle, o.GetName())
 		}
 	}
-	if idle > limit {
-		return fmt.Errorf("%d revisions are left that nobody uses", idle)
+	if len(idle) > limit {
+		return fmt.Errorf("%v are left, and nobody uses them", idle)
 	}
 	return nil
 }

@@ -40,6 +40,9 @@ func (j *judge) revisionWrite(w api.Write, r *oamv1beta1.ApplicationRevision) er
 	if of == nil || of.Kind != oamv1beta1.ApplicationKind {
 		return fmt.Errorf("its controller is %v", of)
 	}
+	if app := j.application(); app == nil || app.UID != of.UID {
+		return nil // it is gone, and the manager does not know; so will this go
+	}
 	h := j.histories[of.UID]
 	if h == nil {
 		h = &history{objects: map[string]string{}}

@@ -55,7 +55,7 @@ func newWorld(mutation Hooks, judged bool) *simulation {
 	s := &simulation{World: world.New(1, k, nil), kind: k}
 	s.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute}
 	s.kube, s.scaler = &kube.Controllers{World: s.World}, &autoscaler{World: s.World}
-	s.Wakes = s.kube.Wakes
+	s.Wakes = wakes(s.kube, s.scaler)
 	define(s.World, judged)
 	s.Manager.Start(nil)
 	s.began = s.Clock.Now()

@@ -52,7 +52,7 @@ func Run(seed uint64, mutation Hooks, tell func(format string, args ...any)) err
 	k := &kind{mutation: mutation}
 	s := &tale{Story: world.NewStory(seed, "", themes, k, tell), of: k, types: map[string]string{}}
 	s.kube, s.scaler = &kube.Controllers{World: s.World}, &autoscaler{World: s.World}
-	s.Wakes = s.kube.Wakes
+	s.Wakes = wakes(s.kube, s.scaler)
 	for _, name := range names {
 		s.types[name] = []string{inPlace, apart}[s.Random.IntN(2)]
 	}
