@@ -369,3 +369,4 @@ func (s *tale) Chores(add func(weight int, do func())) {
 		s.close(add)
 	}
 }
+
