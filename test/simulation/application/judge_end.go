@@ -26,7 +26,7 @@ func (j *judge) settled() error {
 	var errs []error
 	app := j.application()
 	for _, o := range j.applied() {
-		name := string(api.KindOf(o).String()) + " " + o.GetName()
+		name := api.KindOf(o).String() + " " + o.GetName()
 		holder := j.holder(o)
 		switch ref := metav1.GetControllerOf(o); {
 		case app == nil:
