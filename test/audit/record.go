@@ -5,11 +5,13 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +45,14 @@ type Write struct {
 
 // Accepted says whether the API server did what was asked.
 func (w Write) Accepted() bool { return w.Code >= 200 && w.Code < 300 }
+
+// InOrder are the accepted writes that show one pod, in the order in which the API server did them. A log is in the order in
+// which it had answered, which is another one when it is busy.
+func InOrder(writes []Write) []Write {
+	shown := slices.DeleteFunc(slices.Clone(writes), func(w Write) bool { return !w.Accepted() || len(w.Pods) != 1 })
+	slices.SortStableFunc(shown, func(a, b Write) int { return cmp.Compare(version(&a.Pods[0]), version(&b.Pods[0])) })
+	return shown
+}
 
 // ReadFile reads the writes of pods from an audit log, starting at offset in bytes.
 // It returns the offset to go on from, so that a log that is still written can be read in parts:

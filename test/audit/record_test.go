@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestReadFindsFinishedWritesOfPods(t *testing.T) {
@@ -30,6 +32,23 @@ func TestReadFindsFinishedWritesOfPods(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
+func TestInOrderIsByVersionAndNotByTheLog(t *testing.T) {
+	write := func(version string, code int32) Write {
+		return Write{Code: code, Verb: "patch", Pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "web-a", ResourceVersion: version}}}}
+	}
+	log := []Write{write("9", 200), write("11", 200), write("10", 200), write("12", 409), {Code: 201, Verb: "create", Subresource: "binding"}}
+	var got []string
+	for _, w := range InOrder(log) {
+		got = append(got, w.Pods[0].ResourceVersion)
+	}
+	if diff := cmp.Diff([]string{"9", "10", "11"}, got); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	if log[1].Pods[0].ResourceVersion != "11" {
+		t.Error("the log itself was put in another order")
 	}
 }
 

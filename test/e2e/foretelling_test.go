@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -183,31 +182,21 @@ func (t *foretelling) why() string {
 }
 
 // deed is one write of the manager that decides over a pod.
-type deed struct {
-	pod, did, revision string
-	version            uint64
-}
+type deed struct{ pod, did, revision string }
 
 // deeds are those of the chapter, in the order in which the API server accepted them.
 func (c *chapter) deeds() []deed {
 	GinkgoHelper()
 	history(c.set)
 	var all []deed
-	for _, write := range in(cluster.audit.pods[c.pods:], c.set.GetNamespace()) {
-		if audit.Product(write.UserAgent) != managerName || !write.Accepted() {
-			continue
-		}
-		Expect(write.Pods).To(HaveLen(1), "pods in the answer to %s %s", write.Verb, write.Name)
+	for _, write := range audit.InOrder(in(cluster.audit.pods[c.pods:], c.set.GetNamespace())) {
 		pod := &write.Pods[0]
-		if !slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.set.GetUID() }) {
+		if audit.Product(write.UserAgent) != managerName || !slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.set.GetUID() }) {
 			continue
 		}
-		version, err := strconv.ParseUint(pod.ResourceVersion, 10, 64)
-		Expect(err).NotTo(HaveOccurred())
 		kind := audit.Kind{Verb: write.Verb, Subresource: write.Subresource}
-		all = append(all, deed{pod: pod.Name, did: kind.String(), revision: pod.Labels[kruisev1alpha1.LabelPodTemplateHash], version: version})
+		all = append(all, deed{pod: pod.Name, did: kind.String(), revision: pod.Labels[kruisev1alpha1.LabelPodTemplateHash]})
 	}
-	slices.SortStableFunc(all, func(a, b deed) int { return int(a.version) - int(b.version) })
 	return all
 }
 

@@ -120,8 +120,8 @@ var _ = Describe("A release in place", func() {
 func (c *chapter) pause(image string) time.Duration {
 	GinkgoHelper()
 	var drained time.Time
-	for _, write := range in(cluster.audit.pods[c.pods:], c.set.GetNamespace()) {
-		if !write.Accepted() || len(write.Pods) != 1 || !metav1.IsControlledBy(&write.Pods[0], c.set) {
+	for _, write := range audit.InOrder(in(cluster.audit.pods[c.pods:], c.set.GetNamespace())) {
+		if !metav1.IsControlledBy(&write.Pods[0], c.set) {
 			continue
 		}
 		pod := &write.Pods[0]

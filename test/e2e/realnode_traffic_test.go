@@ -146,10 +146,7 @@ func routedChanges(sets []client.Object) (changes, deletions int) {
 	}
 	images := map[string]string{}
 	by := map[string]int{}
-	for _, write := range in(cluster.audit.pods, namespace) {
-		if !write.Accepted() || len(write.Pods) != 1 {
-			continue
-		}
+	for _, write := range audit.InOrder(in(cluster.audit.pods, namespace)) {
 		pod := &write.Pods[0]
 		was := images[pod.Name]
 		images[pod.Name] = pod.Spec.Containers[0].Image
