@@ -53,6 +53,10 @@ func TestWrongFlagsAreNamedAllAtOnce(t *testing.T) {
 			args: []string{"--log-format=xml", "--log-level=loud"},
 			want: []string{`--log-format is "xml", it must be text or json`, `--log-level is "loud"`},
 		},
+		"definitions from nowhere, and fewer revisions than none": {
+			args: []string{"--definition-namespace=", "--application-revision-limit=-1"},
+			want: []string{"--definition-namespace is empty: name a namespace", "--application-revision-limit is -1, it must not be negative"},
+		},
 		"a controller that does not exist": {
 			args: []string{"--controllers=*,-daemonset"},
 			want: []string{`--controllers names "-daemonset", there are: application, approllout, cafedeployment, cloneset, inplaceset, rollouttrait, statefulset`},
@@ -74,6 +78,15 @@ func TestWrongFlagsAreNamedAllAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestApplicationsFindTheirDefinitionsAndKeepTheirRevisionsAsAsked(t *testing.T) {
+	if o := parse(t); o.definitionNamespace != "slipway-system" || o.revisionLimit != 10 {
+		t.Errorf("the defaults are %s and %d", o.definitionNamespace, o.revisionLimit)
+	}
+	if o := parse(t, "--definition-namespace=vela-system", "--application-revision-limit=3"); o.definitionNamespace != "vela-system" || o.revisionLimit != 3 {
+		t.Errorf("asked otherwise they are %s and %d", o.definitionNamespace, o.revisionLimit)
 	}
 }
 

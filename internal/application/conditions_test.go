@@ -113,10 +113,7 @@ func TestWhatIsBrokenLeavesWhatRuns(t *testing.T) {
 }
 
 // instead is a renderer that has no answer.
-type instead struct {
-	direct
-	err error
-}
+type instead struct{ err error }
 
 func (i instead) Render(context.Context, render.Request) (render.Result, error) {
 	return render.Result{}, i.err

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -53,6 +54,9 @@ type Dependencies struct {
 	Managers []string
 	// Plan decides; nil means plan.Next.
 	Plan func(plan.World) plan.Plan
+	// Shown tells the versions of the objects of some kinds that an application controls, as a cache shows them, and false while it
+	// does not; nil means what SetupWithManager has watched.
+	Shown func(ctx context.Context, app client.Object, kinds []schema.GroupVersionKind) (map[owned.Ref]string, bool, error)
 	// Writes tells whether the cache shows our own writes; nil means a new tracker.
 	Writes *freshness.Tracker
 	// Apply are the settings of what writes for an application.
@@ -72,7 +76,9 @@ type Reconciler struct {
 type memory struct {
 	// tidied is what was deployed when old revisions were last looked for: nothing that they are kept for has gone since.
 	tidied string
-	// rest is nil while there is something to do.
+	// latest is the revision that is deployed, in brief; nil while something is to be done.
+	latest *oamv1beta1.ApplicationRevision
+	// rest is nil while there is something to do, to say or to wait for.
 	rest *rest
 }
 
@@ -87,6 +93,9 @@ func New(d Dependencies) *Reconciler {
 	r := &Reconciler{
 		Dependencies: d, own: apply.New(d.Client, d.Writes, d.Apply), others: apply.New(d.Client, nil, d.Apply),
 		watches: owned.WatchedBy(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind()),
+	}
+	if r.Shown == nil {
+		r.Shown = r.watches.Versions
 	}
 	r.memories.Gone = func(uid types.UID) {
 		r.Writes.Forget(uid)
@@ -122,11 +131,11 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what Application %s asks for: %w", client.ObjectKeyFromObject(app), err)
 	}
-	if rests, err := r.rests(ctx, app, asks.hash, remembered.rest); err != nil || rests {
-		return ctrl.Result{}, err
+	if r.rests(ctx, app, asks.hash, remembered.rest) {
+		return ctrl.Result{}, nil
 	}
-	was := remembered.rest
-	remembered.rest = nil // until this look has found nothing to do
+	was := remembered.latest
+	remembered.latest, remembered.rest = nil, nil // until this look has found nothing to do
 	told := newReport(app, r.Clock.Now())
 	latest, outcomes, err := r.revise(ctx, app, asks, was, told)
 	if err != nil {
@@ -139,13 +148,16 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
-	if was != nil && latest == was.latest && !next.Done {
+	if latest == was && !next.Done {
 		return r.pass(ctx, app, remembered) // what is done is done by the revision as it is stored
 	}
 	outcomes = append(outcomes, r.deploy(ctx, app, latest, &w, next, remembered, told)...)
 	reported := r.report(ctx, app, told, outcomes)
+	if next.Done {
+		remembered.latest = brief(latest)
+	}
 	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil {
-		remembered.rest = rested(app, asks.hash, &w, latest)
+		remembered.rest = rested(app, asks.hash, &w)
 	}
 	return report.Result(outcomes, told.failed, reported)
 }

@@ -4,7 +4,6 @@ package application
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -27,8 +26,6 @@ type rest struct {
 	// objects are the versions of those that the application controls, and kinds all that they may be of.
 	objects map[owned.Ref]string
 	kinds   []schema.GroupVersionKind
-	// latest is what a look needs of the revision as long as there is nothing to do; nil when that is much.
-	latest *oamv1beta1.ApplicationRevision
 }
 
 // maxRemembered is how many bytes are remembered of a revision. Most have a few thousand; definitions may make as much as a store
@@ -36,8 +33,8 @@ type rest struct {
 const maxRemembered = 32 << 10
 
 // rested is what a look has seen that has found nothing to do; nil when the next one may see more without a change of any of this.
-func rested(app *oamv1beta1.Application, hash string, w *plan.World, latest *oamv1beta1.ApplicationRevision) *rest {
-	s := &rest{version: app.ResourceVersion, hash: hash, objects: map[owned.Ref]string{}, latest: brief(latest)}
+func rested(app *oamv1beta1.Application, hash string, w *plan.World) *rest {
+	s := &rest{version: app.ResourceVersion, hash: hash, objects: map[owned.Ref]string{}}
 	if w.Rollout != nil {
 		s.rollout = w.Rollout.ResourceVersion
 	}
@@ -71,7 +68,7 @@ func (s *rest) of(kind schema.GroupVersionKind) {
 	}
 }
 
-// brief is a revision without what only its deployment needs: who applies something reads all of it.
+// brief is what a look needs of a revision as long as there is nothing to do; nil when that is much. Who applies something reads all.
 func brief(latest *oamv1beta1.ApplicationRevision) *oamv1beta1.ApplicationRevision {
 	b := &oamv1beta1.ApplicationRevision{}
 	b.Name, b.Namespace = latest.Name, latest.Namespace
@@ -112,18 +109,17 @@ func brief(latest *oamv1beta1.ApplicationRevision) *oamv1beta1.ApplicationRevisi
 	return b.DeepCopy() // and not a part of what was read, which would be kept with it
 }
 
-// rests tells whether all is as it was when there was nothing to do. It asks caches only, and never waits for them.
-func (r *Reconciler) rests(ctx context.Context, app *oamv1beta1.Application, hash string, was *rest) (bool, error) {
+// rests tells whether all is as it was when there was nothing to do. It asks caches only, and never waits for them. Where one fails, the
+// server is asked, and whoever does that has something to tell.
+func (r *Reconciler) rests(ctx context.Context, app *oamv1beta1.Application, hash string, was *rest) bool {
 	if was == nil || was.version != app.ResourceVersion || was.hash != hash {
-		return false, nil
+		return false
 	}
 	rollout := &oamv1beta1.AppRollout{}
-	switch err := r.Cache.Get(ctx, client.ObjectKeyFromObject(app), rollout, client.UnsafeDisableDeepCopy); {
-	case err != nil && !apierrors.IsNotFound(err):
-		return false, fmt.Errorf("reading AppRollout %s: %w", app.Name, err)
-	case rollout.ResourceVersion != was.rollout:
-		return false, nil
+	err := r.Cache.Get(ctx, client.ObjectKeyFromObject(app), rollout, client.UnsafeDisableDeepCopy)
+	if err != nil && !apierrors.IsNotFound(err) || rollout.ResourceVersion != was.rollout {
+		return false
 	}
-	objects, shown, err := r.watches.Versions(ctx, app, was.kinds)
-	return err == nil && shown && maps.Equal(objects, was.objects), err //nolint:wrapcheck // it names the kind
+	objects, shown, err := r.Shown(ctx, app, was.kinds)
+	return err == nil && shown && maps.Equal(objects, was.objects)
 }

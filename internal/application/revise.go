@@ -42,7 +42,7 @@ func (r *Reconciler) asked(ctx context.Context, app *oamv1beta1.Application) (as
 
 // revise finds the revision that has what the application asks for, and makes one when there is none. It returns nil as long as
 // that is not there, and has said why. What was remembered of it is good enough for as long as there is nothing to do.
-func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, asks asked, was *rest, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
+func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, asks asked, was *oamv1beta1.ApplicationRevision, told *telling) (*oamv1beta1.ApplicationRevision, []apply.Outcome, error) {
 	if asks.why != nil { // whoever puts requests together says best what is missing
 		why := asks.why
 		if _, wrong := requests(app, asks.definitions, nil, nil); wrong != nil {
@@ -52,9 +52,9 @@ func (r *Reconciler) revise(ctx context.Context, app *oamv1beta1.Application, as
 		return nil, nil, nil
 	}
 	if known := app.Status.LatestRevision; known != nil && known.RevisionHash == asks.hash {
-		if was != nil && was.hash == asks.hash && was.latest != nil && was.latest.Name == known.Name {
+		if was != nil && was.Name == known.Name {
 			told.revised(known)
-			return was.latest, nil, nil
+			return was, nil, nil
 		}
 		latest, err := r.revision(ctx, app, known.Name)
 		if err != nil || latest != nil && revision.IsComplete(latest) {

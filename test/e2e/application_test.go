@@ -173,6 +173,17 @@ var _ = Describe("Applications", func() {
 		saysNo(app, oamv1beta1.ConditionParsed, `component "cart"`)
 		Consistently(versions).WithTimeout(2 * time.Second).Should(Equal(map[string]int{"v1": 3}))
 
+		By("a template that does not end is given up, and what runs stays")
+		endless := &oamv1beta1.TraitDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "endless"}}
+		endless.Spec.Schematic.CUE.Template = "import \"list\"\nr: list.Range(0, 100000, 1)\npatch: spec: replicas: len([for a in r for b in r for c in r if a+b+c < 0 {a}])\n"
+		Expect(cluster.Create(ctx, endless)).To(Succeed())
+		rewrite(app, func(s *oamv1beta1.ApplicationSpec) {
+			s.Components[0] = cart("cloneset", "v2", trait("endless", `{}`), trait("scaler", `{"replicas":3}`))
+		})
+		saysNo(app, oamv1beta1.ConditionRender, `component "cart": trait "endless": template: does not end within 3s of processor time`)
+		Expect(get(app).Status.Phase).To(Equal(oamv1beta1.ApplicationRendering))
+		Expect(versions()).To(Equal(map[string]int{"v1": 3}))
+
 		By("a component and a trait leave")
 		rewrite(app, func(s *oamv1beta1.ApplicationSpec) {
 			s.Components = []oamv1beta1.ApplicationComponent{cart("cloneset", "v2", trait("scaler", `{"replicas":3}`))}
