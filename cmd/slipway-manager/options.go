@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/apply"
@@ -57,6 +58,9 @@ type options struct {
 	pprofAddress   string
 	logFormat      string
 	logLevel       string
+
+	// held is no option: see heldWorkloads.
+	held cache.Cache
 }
 
 func defaultOptions() *options {

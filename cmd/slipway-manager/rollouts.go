@@ -43,7 +43,7 @@ func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) r
 	if err != nil {
 		return fmt.Errorf("--allow-hosts: %w", err)
 	}
-	held, err := newLabelled(mgr, o, labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}))
+	held, err := heldWorkloads(mgr, o)
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,15 @@ func readKinds(file string) (adapter.Registry, error) {
 		return adapter.Registry{}, fmt.Errorf("--workload-kinds: %s: %w", file, err)
 	}
 	return kinds, nil
+}
+
+// heldWorkloads is the cache of the workloads that rollouts hold: one for all kinds of rollouts.
+func heldWorkloads(mgr ctrl.Manager, o *options) (cache.Cache, error) {
+	var err error
+	if o.held == nil {
+		o.held, err = newLabelled(mgr, o, labels.SelectorFromSet(labels.Set{rolloutv1alpha1.LabelHeld: "true"}))
+	}
+	return o.held, err
 }
 
 // newLabelled is a cache of what has certain labels, and of nothing else: the server leaves the rest out.

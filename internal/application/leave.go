@@ -56,7 +56,7 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 	rollout := &oamv1beta1.AppRollout{}
 	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
 	case err == nil && metav1.IsControlledBy(rollout, app) && rollout.DeletionTimestamp == nil:
-		steps = append(steps, step.DeleteSet{Because: why, Target: step.On(rollout), Set: rollout})
+		steps = append(steps, step.Delete(rollout, why))
 	case err != nil && !apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("reading AppRollout %s: %w", app.Name, err)
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 			return nil, err
 		}
 		if o != nil && o.GetDeletionTimestamp() == nil && of.Owns(o) {
-			steps = append(steps, step.DeleteSet{Because: why, Target: step.On(o), Set: o})
+			steps = append(steps, step.Delete(o, why))
 		}
 	}
 	return steps, nil
@@ -152,7 +152,7 @@ func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application, st
 	used := users.Used()
 	var steps []step.Step
 	for _, old := range revision.Expired(app.Name, history.Own, used, r.RevisionLimit) {
-		steps = append(steps, step.DeleteSet{Because: "nothing uses it, and there are newer ones", Target: step.On(old), Set: old})
+		steps = append(steps, step.Delete(old, "nothing uses it, and there are newer ones"))
 	}
 	for _, old := range revision.ExpiredComponents(app, components.Stored, history.Own, used) {
 		steps = append(steps, step.ForgetRevision{Because: "no revision of the application has it", Target: step.On(old)})

@@ -31,6 +31,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/builders"
 )
 
@@ -81,6 +82,7 @@ func newRun(t *testing.T, objects ...client.Object) *run {
 			WithStatusSubresource(&kruisev1alpha1.CloneSet{}, &kruisev1beta1.StatefulSet{}, &cafev1alpha1.CafeDeployment{}, &cafev1alpha1.InPlaceSet{},
 				&rolloutv1alpha1.RolloutTrait{}).
 			WithIndex(&rolloutv1alpha1.RolloutTrait{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
+			WithIndex(&oamv1beta1.AppRollout{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&corev1.Event{}, eventsOf, func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).
 			WithIndex(&cafev1alpha1.CafeDeployment{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 			WithIndex(&kruisev1alpha1.CloneSet{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
@@ -204,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		"also when printed for programs": {[]string{"get", "cloneset", "lost", "-o", "yaml"}, "no CloneSet \"lost\""},
 		"an unknown StatefulSet too": {[]string{"get", "sts", "lost"},
 			"no StatefulSet \"lost\" in namespace \"default\"; `slipway get statefulset -A` lists those of all namespaces"},
-		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: app, cafe, cloneset, inplaceset, rollout, statefulset`},
+		"an unknown kind":                   {[]string{"get", "deployment"}, `slipway get does not know "deployment", only: app, approllout, cafe, cloneset, inplaceset, rollout, rollouttrait, statefulset`},
 		"an unknown command":                {[]string{"delete"}, `slipway does not know "delete"`},
 		"a name and -A":                     {[]string{"get", "cloneset", "web", "-A"}, "use either NAME or -A"},
 		"a name and -l":                     {[]string{"get", "cloneset", "web", "-l", "a=b"}, "use either NAME or -l"},

@@ -71,6 +71,7 @@ func NewClient(config *rest.Config) (client.WithWatch, error) {
 	mapper.Add(cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.InPlaceSetKind), meta.RESTScopeNamespace)
 	mapper.Add(cafev1alpha1.GroupVersion.WithKind(cafev1alpha1.CafeDeploymentKind), meta.RESTScopeNamespace)
 	mapper.Add(rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), meta.RESTScopeNamespace)
+	mapper.Add(oamv1beta1.GroupVersion.WithKind(oamv1beta1.AppRolloutKind), meta.RESTScopeNamespace)
 	mapper.Add(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind), meta.RESTScopeNamespace)
 	mapper.Add(oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationRevisionKind), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)

@@ -26,6 +26,8 @@ type edit struct {
 	// first is the object as it was first read, and refusal why it could not be written then.
 	first   *unstructured.Unstructured
 	refusal error
+	// of is the application that writes a rollout; nil when people do.
+	of *edit
 }
 
 // attempts is how often a change is tried that a controller's writes of the status come before.
@@ -33,20 +35,25 @@ const attempts = 10
 
 // newEdit makes such a command. Without a kind in front, a name is that of the only kind, or of a CafeDeployment.
 func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.Command, kinds []shownKind, run func(context.Context, *edit) error) *cobra.Command {
+	bare := cafeKind()
+	if len(kinds) == 1 {
+		bare = kinds[0]
+	}
+	return newEditOf(env, flags, cmd, kinds, bare, run)
+}
+
+// newEditOf makes one where a name without a kind in front is that of the kind bare.
+func newEditOf(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.Command, kinds []shownKind, bare shownKind, run func(context.Context, *edit) error) *cobra.Command {
 	dryRun := false
 	cmd.Args = cobra.RangeArgs(1, 2)
 	if len(kinds) == 1 {
 		cmd.Args = cobra.ExactArgs(1)
 	}
 	cmd.ValidArgsFunction = func(asked *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		kind := cafeKind()
-		if len(kinds) == 1 {
-			kind = kinds[0]
-		}
-		return (&getSets{kind: kind, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}).complete(asked, args, begun)
+		return (&getSets{kind: bare, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}).complete(asked, args, begun)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind, name, err := target(kinds, args)
+		kind, name, err := target(kinds, bare, args)
 		if err != nil {
 			return err
 		}
@@ -60,8 +67,8 @@ func newEdit(env Environment, flags *genericclioptions.ConfigFlags, cmd *cobra.C
 	return cmd
 }
 
-// target reads NAME, KIND/NAME or KIND NAME.
-func target(kinds []shownKind, args []string) (shownKind, string, error) {
+// target reads NAME, which is of the kind bare, KIND/NAME or KIND NAME.
+func target(kinds []shownKind, bare shownKind, args []string) (shownKind, string, error) {
 	kind, name, found := "", args[0], false
 	if len(args) == 2 {
 		kind, name, found = args[0], args[1], true
@@ -71,15 +78,12 @@ func target(kinds []shownKind, args []string) (shownKind, string, error) {
 	if name == "" {
 		return shownKind{}, "", fmt.Errorf("%s names no object", strings.Join(args, " "))
 	}
-	if !found && len(kinds) == 1 {
-		return kinds[0], name, nil
-	}
 	if !found {
-		return cafeKind(), name, nil
+		return bare, name, nil
 	}
 	var known []string
 	for _, k := range kinds {
-		if kind == k.command || kind == k.plural || kind == k.resource() || slices.Contains(k.short, kind) {
+		if kind == k.command || slices.Contains(k.aliases(), kind) {
 			return k, name, nil
 		}
 		known = append(known, k.command)
@@ -102,7 +106,11 @@ func (e *edit) try(ctx context.Context, run func(context.Context, *edit) error) 
 func (e *edit) refused(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w\n%s needs get and patch of %s", err, e.env.Program, e.kind.resource())
+		resources := e.kind.resource()
+		if e.of != nil {
+			resources += " and of " + e.of.kind.resource()
+		}
+		return fmt.Errorf("%w\n%s needs get and patch of %s", err, e.env.Program, resources)
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%s %s has just been changed by somebody else; look again, and repeat the command: %w", e.kind.Name(), e.key(), err)
 	}

@@ -195,7 +195,7 @@ func TestEdits(t *testing.T) {
 			if test.object == nil {
 				return
 			}
-			_, name, err := target(shownKinds(), test.args[1:min(len(test.args), 2)])
+			_, name, err := target(shownKinds(), cafeKind(), test.args[1:min(len(test.args), 2)])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func newGet(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comman
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, k := range append(shownKinds(), rolloutKind(), appKind()) {
+	for _, k := range append(shownKinds(), rolloutKind(), traitKind(), appRolloutKind(), appKind()) {
 		get.AddCommand(newGetSets(env, flags, k, "get"))
 	}
 	return get
@@ -59,12 +59,19 @@ type shownKind struct {
 	short           []string
 	// pause is the path of the field, below spec, that holds a release up.
 	pause []string
+	// ofApplication: the name is that of an application, and meant is the rollout that it writes.
+	ofApplication bool
 	// shows is what one of it is shown with, and each what --show-all shows; empty for revisions and pods.
 	shows, each string
 }
 
 // resource is the full name of the resource.
-func (k shownKind) resource() string { return k.plural + "." + k.GroupVersionKind().Group }
+func (k shownKind) resource() string {
+	if k.isEither() {
+		return traitKind().resource() // and what it reads besides
+	}
+	return k.plural + "." + k.GroupVersionKind().Group
+}
 
 func cloneSetKind() shownKind {
 	return shownKind{shown: clonesets.Kind(), command: "cloneset", plural: "clonesets", short: []string{"clone"},
@@ -110,7 +117,7 @@ func newGetSets(env Environment, flags *genericclioptions.ConfigFlags, kind show
 	g := &getSets{kind: kind, env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
 		Use:     kind.command + " [NAME]",
-		Aliases: append([]string{kind.plural, kind.resource()}, kind.short...),
+		Aliases: kind.aliases(),
 		Short:   fmt.Sprintf("Show one %s with its %s, or a table of all", kind.Name(), cmp.Or(kind.shows, "revisions and pods")),
 		Example: fmt.Sprintf(strings.Trim(`
   # One, its %[3]s, and what it waits for
@@ -158,7 +165,11 @@ func (g *getSets) addFlags(cmd *cobra.Command) {
 // prepare checks that the flags fit together before the cluster is asked for anything.
 func (g *getSets) prepare(args []string) (err error) {
 	if len(args) > 0 {
-		g.name = args[0]
+		if g.name = args[0]; g.kind.isEither() {
+			if err := g.readRollout(args[0]); err != nil {
+				return err
+			}
+		}
 	}
 	output := *g.print.OutputFormat
 	g.wide = output == "wide"
@@ -205,6 +216,11 @@ func (g *getSets) connect() (err error) {
 func (g *getSets) structured() bool { return *g.print.OutputFormat != "" && !g.wide }
 
 func (g *getSets) run(ctx context.Context) error {
+	if g.name != "" {
+		if err := g.resolve(ctx); err != nil {
+			return g.explain(err)
+		}
+	}
 	var err error
 	switch {
 	case g.structured():

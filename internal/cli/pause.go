@@ -21,7 +21,7 @@ func newPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		Long: "Let a release touch no further pods: those that are on their way arrive. Of a CafeDeployment no further group begins.\n" +
 			"Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s pause web\n  %[1]s pause cloneset/web", env.Program),
-	}, append(shownKinds(), rolloutKind(), appKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, true) })
+	}, pausedKinds(), func(ctx context.Context, e *edit) error { return e.setPause(ctx, true) })
 }
 
 func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -30,7 +30,23 @@ func newResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Com
 		Short:   "Let a paused release go on",
 		Long:    "Let a paused release go on where it is. Without KIND the NAME is that of a CafeDeployment.",
 		Example: fmt.Sprintf("  %[1]s resume web\n  %[1]s resume cloneset/web", env.Program),
-	}, append(shownKinds(), rolloutKind(), appKind()), func(ctx context.Context, e *edit) error { return setPause(ctx, e, false) })
+	}, pausedKinds(), func(ctx context.Context, e *edit) error { return e.setPause(ctx, false) })
+}
+
+func pausedKinds() []shownKind {
+	return append(shownKinds(), rolloutKind(), traitKind(), appRolloutKind(), appKind())
+}
+
+// setPause pauses an object of any kind, or ends its pause.
+func (e *edit) setPause(ctx context.Context, pause bool) error {
+	if !e.kind.isRollout() {
+		return setPause(ctx, e, pause)
+	}
+	r, err := e.rollout(ctx)
+	if err != nil {
+		return err
+	}
+	return r.setPause(ctx, pause)
 }
 
 func setPause(ctx context.Context, e *edit, pause bool) error {

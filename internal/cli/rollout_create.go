@@ -30,6 +30,8 @@ import (
 type rolloutCreate struct {
 	*getSets
 	target, source, like, dryRun   string
+	targetRevision, sourceRevision string
+	component                      string
 	batches                        []string
 	number, partition, size        int32
 	strategy, policy               string
@@ -42,14 +44,16 @@ type rolloutCreate struct {
 }
 
 func newRolloutCreate(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
-	c := &rolloutCreate{getSets: &getSets{kind: rolloutKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}}
+	c := &rolloutCreate{getSets: &getSets{kind: traitKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}}
 	cmd := &cobra.Command{
-		Use:   "create NAME --target KIND/NAME",
+		Use:   "create NAME --target KIND/NAME|--target-revision REVISION",
 		Short: "Begin a rollout",
 		Long: "Write a RolloutTrait, which begins at once, and say what it will do: the goal of each batch, by the live size of the workload.\n\n" +
 			"A workload that holds two versions (CloneSet, StatefulSet, DaemonSet, InPlaceSet, CafeDeployment) is taken to its newest template;\n" +
 			"hold it (paused, or with its partition at full) when you give it that template. With --source, pods move from one workload to\n" +
 			"another. With --target-size, and without --source, a workload is scaled.\n\n" +
+			"With --target-revision it is an AppRollout: a component of an application goes from --source-revision to that revision or, without\n" +
+			"one, to --target-size. It is for applications whose annotation app.oam.dev/rollout-template is \"true\"; others roll out by themselves.\n\n" +
 			"--batches are goals: how many pods are done after each batch, as in 10%,50%,100% or 1,5,100%. For anything else, print the manifest\n" +
 			"(--dry-run=client -o yaml) and change it.",
 		Example: fmt.Sprintf(strings.Trim(`
@@ -64,6 +68,9 @@ func newRolloutCreate(env Environment, flags *genericclioptions.ConfigFlags) *co
 
   # What would it do?
   %[1]s rollout create web --target cloneset/web --num-batches 5 --dry-run=server
+
+  # A component of an application from one revision to the next
+  %[1]s rollout create shop-3 --target-revision shop-v3 --source-revision shop-v2 --component cart --batches 1,50%%,100%%
 
   # The same as before, under another name
   %[1]s rollout create web-2 --like web`, "\n"), env.Program),
@@ -84,7 +91,10 @@ func (c *rolloutCreate) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.target, "target", "", "the newer workload, or the only one: KIND/NAME, KIND.GROUP/NAME or GROUP/VERSION/KIND/NAME")
 	f.StringVar(&c.source, "source", "", "the older workload, for kinds that hold one version: Deployment")
-	f.StringVar(&c.like, "like", "", "take everything from this rollout that no flag says otherwise")
+	f.StringVar(&c.targetRevision, "target-revision", "", "the revision of an application that is rolled out")
+	f.StringVar(&c.sourceRevision, "source-revision", "", "with --target-revision: the revision that is deployed now")
+	f.StringVar(&c.component, "component", "", "with --target-revision: the component, when there are several")
+	f.StringVar(&c.like, "like", "", "take everything from this rollout, [KIND/]NAME, that no flag says otherwise")
 	f.StringSliceVar(&c.batches, "batches", nil, "how many pods are done after each batch: numbers or percentages, the last one 100%")
 	f.Int32Var(&c.number, "num-batches", 1, "divide the pods into this many batches")
 	f.Int32Var(&c.partition, "partition", 0, "wait after this batch, from 0, until promote (default: do not wait)")
@@ -105,8 +115,12 @@ func (c *rolloutCreate) prepare() error {
 	switch {
 	case c.dryRun != "none" && c.dryRun != "server" && c.dryRun != "client":
 		return fmt.Errorf("--dry-run %q is not known, only none, server and client", c.dryRun)
-	case c.target == "" && c.like == "":
-		return errors.New("say what is rolled out: --target KIND/NAME")
+	case c.target == "" && c.like == "" && c.targetRevision == "":
+		return errors.New("say what is rolled out: --target KIND/NAME, or --target-revision of an application")
+	case c.target+c.source != "" && c.targetRevision+c.sourceRevision+c.component != "":
+		return errors.New("use either --target and --source, for workloads, or --target-revision, --source-revision and --component, for an application")
+	case c.sourceRevision+c.component != "" && c.targetRevision+c.like == "":
+		return errors.New("--source-revision and --component go with --target-revision")
 	case len(c.batches) > 0 && c.given("num-batches"):
 		return errors.New("use either --batches or --num-batches")
 	case c.deadline < 0 || c.deadline%time.Second != 0:
@@ -141,6 +155,11 @@ func (c *rolloutCreate) refused(err error) error {
 }
 
 func (c *rolloutCreate) run(ctx context.Context) error {
+	if of, err := c.ofRevisions(ctx); err != nil {
+		return err
+	} else if of != nil {
+		return c.runRevisions(ctx, of)
+	}
 	r, err := c.manifest(ctx)
 	if err != nil {
 		return err
@@ -156,19 +175,24 @@ func (c *rolloutCreate) run(ctx context.Context) error {
 		c.warnings = append(c.warnings, "it will end at once: "+ahead.Message)
 	}
 	stored := r.DeepCopy()
-	switch c.dryRun {
-	case "server":
-		err = apply.DryRun(ctx, c.client, stored)
-	case "none":
-		err = apply.Make(ctx, c.client, stored)
-	}
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("there is a RolloutTrait %s already: `%s rollout get %s` shows it; take another name, or delete it first", c.key(), c.env.Program, c.name)
-	case err != nil:
+	if err := c.store(ctx, stored); err != nil {
 		return err
 	}
-	return c.tell(stored, ahead)
+	return c.tell(stored, rollouts.OfTrait(stored), ahead)
+}
+
+// store writes the rollout, as far as it is not a dry run.
+func (c *rolloutCreate) store(ctx context.Context, r client.Object) (err error) {
+	switch c.dryRun {
+	case "server":
+		err = apply.DryRun(ctx, c.client, r)
+	case "none":
+		err = apply.Make(ctx, c.client, r)
+	}
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("%s %s is there already: `%s rollout get %s` shows it; take another name, or delete it first", c.kind.Name(), c.key(), c.env.Program, c.typed())
+	}
+	return err
 }
 
 func texts(findings []lint.Finding) []string {
@@ -308,7 +332,7 @@ func (c *rolloutCreate) ahead(r *rolloutv1alpha1.RolloutTrait) rolloutv1alpha1.R
 	return engine.Next(w, c.env.Clock.Now()).Status
 }
 
-func (c *rolloutCreate) tell(stored *rolloutv1alpha1.RolloutTrait, ahead rolloutv1alpha1.RolloutStatus) error {
+func (c *rolloutCreate) tell(stored client.Object, shown *rollouts.Rollout, ahead rolloutv1alpha1.RolloutStatus) error {
 	for _, w := range c.warnings {
 		if _, err := fmt.Fprintln(c.env.Streams.ErrOut, "note:", w); err != nil {
 			return err
@@ -320,15 +344,15 @@ func (c *rolloutCreate) tell(stored *rolloutv1alpha1.RolloutTrait, ahead rollout
 	done := map[string]string{"none": "created", "server": "would be created (dry run: nothing was written)", "client": "would be created (dry run: no cluster was asked)"}[c.dryRun]
 	terminal := c.env.terminal(c.ascii)
 	width, _ := terminal.Size()
-	doc := rollouts.Preview(stored, ahead, done)
+	doc := rollouts.Preview(shown, ahead, done)
 	if c.dryRun == "none" {
-		doc.Foot = append(doc.Foot, []tree.Span{{Text: fmt.Sprintf("`%s rollout get %s -n %s -w` shows how it goes on", c.env.Program, c.name, c.namespace)}})
+		doc.Foot = append(doc.Foot, []tree.Span{{Text: fmt.Sprintf("`%s rollout get %s -n %s -w` shows how it goes on", c.env.Program, c.typed(), c.namespace)}})
 	}
 	return writeLines(c.env.Streams.Out, tree.Render(doc, tree.Options{Width: width, ASCII: terminal.ASCII, Color: terminal.Color}))
 }
 
 // printOne prints the object as a manifest: without its empty status.
-func (c *rolloutCreate) printOne(stored *rolloutv1alpha1.RolloutTrait) error {
+func (c *rolloutCreate) printOne(stored client.Object) error {
 	printer, err := c.print.ToPrinter()
 	if err != nil {
 		return err
@@ -339,6 +363,6 @@ func (c *rolloutCreate) printOne(stored *rolloutv1alpha1.RolloutTrait) error {
 	}
 	delete(object, "status")
 	unstructured.RemoveNestedField(object, "metadata", "creationTimestamp")
-	object["apiVersion"], object["kind"] = rolloutv1alpha1.GroupVersion.String(), rolloutv1alpha1.RolloutTraitKind
+	object["apiVersion"], object["kind"] = c.kind.GroupVersionKind().ToAPIVersionAndKind()
 	return printer.PrintObj(&unstructured.Unstructured{Object: object}, c.env.Streams.Out)
 }

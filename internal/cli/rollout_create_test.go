@@ -84,7 +84,7 @@ func TestRolloutCreateIsRefused(t *testing.T) {
 		"a source that is the target":        {nil, []string{"--target", "deployment/web", "--source", "deployment/web"}, "it is another object than targetRef"},
 		"a size below that of the source":    {nil, []string{"--target", "deployment/web-v2", "--source", "deployment/web-v1", "--target-size", "4"}, "it would fail at once: spec.rolloutPlan.targetSize: must be at least 10"},
 		"a workload that somebody controls":  {owned, []string{"--target", "cloneset/web"}, "it would fail at once: CloneSet web is controlled by App shop"},
-		"a name that is taken":               {nil, []string{"--target", "cloneset/web", "NAME=web"}, "there is a RolloutTrait shop/web already"},
+		"a name that is taken":               {nil, []string{"--target", "cloneset/web", "NAME=web"}, "RolloutTrait shop/web is there already"},
 		"one like one that is not there":     {nil, []string{"--like", "lost"}, `no RolloutTrait "lost" in namespace "shop"`},
 		"one like another without a cluster": {nil, []string{"--like", "web", "--dry-run", "client"}, "--like has to ask the cluster"},
 	} {

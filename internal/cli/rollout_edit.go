@@ -15,7 +15,7 @@ import (
 
 func newRolloutPause(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	return newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "pause NAME",
+		Use:   "pause [KIND/]NAME",
 		Short: "Let a rollout begin nothing new",
 		Long: "Let a rollout begin nothing new, in any state: pods that are on their way arrive. A pause holds back neither a deletion nor a\n" +
 			"revert, and its time does not count for the deadline.",
@@ -24,23 +24,23 @@ func newRolloutPause(env Environment, flags *genericclioptions.ConfigFlags) *cob
 		if e.rollout.Status.RollingState.IsFinal() && e.rollout.Status.ObservedGeneration == e.rollout.Generation {
 			return e.unfit("it has ended, and there is nothing to pause")
 		}
-		return setPause(ctx, e.edit, true)
+		return e.setPause(ctx, true)
 	})
 }
 
 func newRolloutResume(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	return newRolloutEdit(env, flags, &cobra.Command{
-		Use:     "resume NAME",
+		Use:     "resume [KIND/]NAME",
 		Short:   "Let a paused rollout go on",
 		Long:    "Let a paused rollout go on where it is. One that waits at its partition, or at a failure, still does.",
 		Example: fmt.Sprintf("  %[1]s rollout resume web", env.Program),
-	}, func(ctx context.Context, e *rolloutEdit) error { return setPause(ctx, e.edit, false) })
+	}, func(ctx context.Context, e *rolloutEdit) error { return e.setPause(ctx, false) })
 }
 
 func newPromote(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	full := false
 	cmd := newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "promote NAME",
+		Use:   "promote [KIND/]NAME",
 		Short: "Let the next batch begin",
 		Long: "Let exactly the next batch of a rollout begin that waits at its partition: spec.rolloutPlan.batchPartition grows by one batch.\n" +
 			"With --full it is removed, and all batches follow without waiting; that can be said in advance.\n\n" +
@@ -53,10 +53,10 @@ func newPromote(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Co
 }
 
 func promote(ctx context.Context, e *rolloutEdit, full bool) error {
-	s, partition := &e.rollout.Status, e.rollout.Spec.RolloutPlan.BatchPartition
+	s, partition := &e.rollout.Status, e.rollout.Plan.BatchPartition
 	told := ""
-	if e.rollout.Spec.RolloutPlan.Paused {
-		told = fmt.Sprintf(", once `%s rollout resume %s` has ended the pause", e.env.Program, e.name)
+	if e.rollout.Plan.Paused {
+		told = fmt.Sprintf(", once `%s rollout resume %s` has ended the pause", e.env.Program, e.rollout.Typed())
 	}
 	switch {
 	case e.ends():
@@ -80,7 +80,7 @@ func promote(ctx context.Context, e *rolloutEdit, full bool) error {
 
 func newApprove(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	return newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "approve NAME",
+		Use:   "approve [KIND/]NAME",
 		Short: "Pass the webhooks and metrics of the current step",
 		Long: "Have the webhooks or metrics pass that a rollout waits for in the step that it is in, and in no other: those of the next batch\n" +
 			"are asked again. What has been rejected already is for retry.\n\n" +
@@ -92,7 +92,7 @@ func newApprove(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Co
 		case s.WaitingFor == rolloutv1alpha1.WaitingForWebhook || s.WaitingFor == rolloutv1alpha1.WaitingForMetric:
 			return e.speak(ctx, rolloutv1alpha1.AnnotationApprove, s.Step(), "the webhooks and metrics of this step pass: "+stepOf(s))
 		case s.Failure != nil && !e.ends():
-			return e.unfit("it has been rejected already; `" + e.env.Program + " rollout retry " + e.name + "` asks again")
+			return e.unfit("it has been rejected already; `" + e.env.Program + " rollout retry " + e.rollout.Typed() + "` asks again")
 		}
 		return e.unfit("it waits neither for a webhook nor for a metric")
 	})
@@ -108,7 +108,7 @@ func stepOf(s *rolloutv1alpha1.RolloutStatus) string {
 
 func newRetry(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	return newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "retry NAME",
+		Use:   "retry [KIND/]NAME",
 		Short: "Take up a rollout that has failed",
 		Long: "Take up a rollout that waits at a failure, where it stands: webhooks are called again, metrics are measured from the beginning, and\n" +
 			"the deadline begins anew. A rollout that has failed and ended begins anew with its first batch, from what is there.\n\n" +
@@ -133,7 +133,7 @@ func newRetry(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 func newAbort(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	revert := false
 	cmd := newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "abort NAME",
+		Use:   "abort [KIND/]NAME",
 		Short: "End a rollout, with --revert by going back",
 		Long: "End a rollout that is on its way: it lets go of its workloads, and leaves the pods as they are. With --revert it first brings back\n" +
 			"what was before, in the same batches in reverse. It ends as failed, and retry begins it anew.\n\n" +
@@ -144,7 +144,7 @@ func newAbort(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comm
 		s := &e.rollout.Status
 		switch {
 		case s.RollingState.IsFinal():
-			return e.unfit("it has ended already; `" + e.env.Program + " rollout undo " + e.name + "` goes back")
+			return e.unfit("it has ended already; `" + e.env.Program + " rollout undo " + e.rollout.Typed() + "` goes back")
 		case rollouts.GoesBack(s) && !revert:
 			return e.speak(ctx, rolloutv1alpha1.AnnotationAbort, s.Take(), "goes back no further, and leaves the pods as they are", rolloutv1alpha1.AnnotationRevert)
 		case e.ends():

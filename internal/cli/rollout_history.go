@@ -11,7 +11,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/rollouts"
 	"slipway.dev/slipway/internal/cli/tree"
 )
@@ -22,7 +21,7 @@ const eventsOf = "involvedObject.uid"
 func newHistory(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	g := &getSets{kind: rolloutKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}
 	cmd := &cobra.Command{
-		Use:   "history NAME",
+		Use:   "history [KIND/]NAME",
 		Short: "Tell what has happened to a rollout",
 		Long: "Tell what has happened to a rollout, in the order of time: its events, and its conditions as they stand. An API server keeps events\n" +
 			"for an hour unless it was told otherwise; conditions stay. Each run of a rollout has its own conditions, and begins by a line.",
@@ -30,7 +29,9 @@ func newHistory(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Co
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: g.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			g.name = args[0]
+			if err := g.readRollout(args[0]); err != nil {
+				return err
+			}
 			if err := g.connect(); err != nil {
 				return err
 			}
@@ -42,8 +43,11 @@ func newHistory(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Co
 }
 
 func (g *getSets) history(ctx context.Context) error {
-	r := &rolloutv1alpha1.RolloutTrait{}
-	if err := g.client.Get(ctx, g.key(), r); err != nil {
+	if err := g.resolve(ctx); err != nil {
+		return err
+	}
+	r, err := g.rollout(ctx)
+	if err != nil {
 		return err
 	}
 	events := &corev1.EventList{}

@@ -20,8 +20,9 @@ func newLint(env Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint -f FILE",
 		Short: "Check manifests of rollouts without a cluster",
-		Long: "Check the RolloutTraits and MetricTemplates of manifests, and ask no cluster: fields that do not exist, values that the API would\n" +
-			"refuse, batches that do not add up, queries that cannot be filled in. Objects of other kinds are passed over.\n\n" +
+		Long: "Check the RolloutTraits, AppRollouts and MetricTemplates of manifests, and the rolloutPlans of Applications, and ask no cluster:\n" +
+			"fields that do not exist, values that the API would refuse, batches that do not add up, queries that cannot be filled in. Objects\n" +
+			"of other kinds are passed over; app render checks the rest of an Application.\n\n" +
 			"Batches need the number of pods that they divide. --size says how many the workload has; without it one is assumed that they add up\n" +
 			"for, and it is an error when there is none.\n\n" +
 			"The exit status is 0 when nothing is wrong, and 1 otherwise.",

@@ -10,9 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/cli/feed"
 	"slipway.dev/slipway/internal/cli/live"
 	"slipway.dev/slipway/internal/cli/rollouts"
@@ -29,7 +27,7 @@ type rolloutStatus struct {
 func newRolloutStatus(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	s := &rolloutStatus{getSets: &getSets{kind: rolloutKind(), env: env, flags: flags, print: genericclioptions.NewPrintFlags("")}}
 	cmd := &cobra.Command{
-		Use:   "status NAME",
+		Use:   "status [KIND/]NAME",
 		Short: "Say in one line, and by the exit status, how far a rollout is",
 		Long: "Say in one line how far a rollout is. The exit status is 0 when it has succeeded, 1 when it has failed (also after an error), and 2\n" +
 			"when it has not ended: it goes on, or it waits. A change of the spec that the controller has not looked at yet counts as not ended.\n\n" +
@@ -41,7 +39,9 @@ func newRolloutStatus(env Environment, flags *genericclioptions.ConfigFlags) *co
 			return s.complete(cmd, args, begun)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.name = args[0]
+			if err := s.readRollout(args[0]); err != nil {
+				return err
+			}
 			switch {
 			case s.timeout != 0 && !s.wait:
 				return errors.New("--timeout goes with --wait")
@@ -60,11 +60,14 @@ func newRolloutStatus(env Environment, flags *genericclioptions.ConfigFlags) *co
 }
 
 func (s *rolloutStatus) run(ctx context.Context) error {
+	if err := s.resolve(ctx); err != nil {
+		return err
+	}
 	if s.wait {
 		return s.follow(ctx)
 	}
-	r := &rolloutv1alpha1.RolloutTrait{}
-	if err := s.client.Get(ctx, s.key(), r); err != nil {
+	r, err := s.rollout(ctx)
+	if err != nil {
 		return err
 	}
 	if err := writeLines(s.env.Streams.Out, []string{tree.Clean(rollouts.Line(r))}); err != nil {
@@ -74,7 +77,7 @@ func (s *rolloutStatus) run(ctx context.Context) error {
 }
 
 // outcome is the exit status of a rollout as an error.
-func outcome(r *rolloutv1alpha1.RolloutTrait) error {
+func outcome(r *rollouts.Rollout) error {
 	switch rollouts.OutcomeOf(r) {
 	case rollouts.Succeeded:
 		return nil
@@ -90,16 +93,16 @@ func (s *rolloutStatus) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	changed := feed.NewSignal()
-	watch, err := rollouts.Kind().Follow(ctx, s.client, s.key(), changed)
+	look, err := rollouts.Follow(ctx, s.kind.Name(), s.client, s.key(), changed)
 	if err != nil {
 		return err
 	}
 	defer s.stopAfter(ctx, s.timeout, stop)()
 	plain := live.Terminal{Out: s.env.Streams.Out}
-	var newest *rolloutv1alpha1.RolloutTrait
+	var newest *rollouts.Rollout
 	told := ""
 	err = live.Show(ctx, plain, s.env.Clock, changed, func(time.Time) (live.Frame, bool, error) {
-		if newest, err = watch.Object(); err != nil {
+		if newest, err = look(); err != nil {
 			return live.Frame{}, false, err
 		}
 		line := tree.Clean(rollouts.Line(newest))
@@ -116,13 +119,13 @@ func (s *rolloutStatus) follow(ctx context.Context) error {
 	case err == nil:
 		return outcome(newest)
 	case newest != nil && errors.Is(context.Cause(ctx), errTimeout):
-		return s.giveUp(newest)
+		return s.giveUp()
 	}
 	return err
 }
 
-func (s *rolloutStatus) giveUp(newest client.Object) error {
-	line := fmt.Sprintf("%s %s has not ended after %s", s.kind.Name(), client.ObjectKeyFromObject(newest), s.timeout)
+func (s *rolloutStatus) giveUp() error {
+	line := fmt.Sprintf("%s %s has not ended after %s", s.kind.Name(), s.key(), s.timeout)
 	if err := writeLines(s.env.Streams.ErrOut, []string{line}); err != nil {
 		return err
 	}

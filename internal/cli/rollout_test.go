@@ -245,7 +245,7 @@ func TestRolloutEditsAreRefused(t *testing.T) {
 	}
 	t.Run("one that is not there", func(t *testing.T) {
 		err := newRolloutRun(t).execute(t.Context(), t, "rollout", "pause", "lost")
-		if want := "no RolloutTrait \"lost\" in namespace \"default\"; `slipway get rollout -A` lists"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "no rollout \"lost\" in namespace \"default\"; `slipway get rollout -A` lists"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 func newRolloutUndo(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Command {
 	to := int64(0)
 	cmd := newRolloutEdit(env, flags, &cobra.Command{
-		Use:   "undo NAME",
+		Use:   "undo [KIND/]NAME",
 		Short: "Go back after a rollout has ended",
 		Long: "Go back after a rollout has ended, by the same plan. Between two workloads source and target change places, and the rollout begins\n" +
 			"anew. After a scale targetSize is the size of before. A workload that holds two versions gets its earlier template back, held so\n" +
@@ -40,14 +40,20 @@ func undoRollout(ctx context.Context, e *rolloutEdit, to int64) error {
 		return errors.New("--to-revision cannot be negative")
 	case e.rollout.DeletionTimestamp != nil:
 		return e.unfit("it is being deleted")
+	case e.rollout.Application != "":
+		return e.unfit(fmt.Sprintf("Application %[1]s says what is rolled out, and would take it forward again; `%[2]s app undo %[1]s -n %[3]s` goes back", e.rollout.Application, e.env.Program, e.namespace))
 	case !s.RollingState.IsFinal() && e.begun():
-		return e.unfit(fmt.Sprintf("it has not ended; `%s rollout abort %s --revert` goes back now", e.env.Program, e.name))
+		return e.unfit(fmt.Sprintf("it has not ended; `%s rollout abort %s --revert` goes back now", e.env.Program, e.rollout.Typed()))
 	case !s.RollingState.IsFinal() || s.ObservedGeneration < e.rollout.Generation:
 		return e.unfit("the controller has not looked at the newest spec yet")
 	case s.Running == nil || s.Running.Mode == "":
 		return e.unfit("it has moved nothing, and there is nothing to undo")
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState && s.Ending == rolloutv1alpha1.RevertEnding:
 		return e.unfit("what was before is back already")
+	case e.rollout.Revisions != nil && to != 0:
+		return e.unfit("--to-revision is for RolloutTraits: the revisions of an AppRollout stand in its spec")
+	case e.rollout.Revisions != nil && s.Running.SourceAppRevision != "":
+		return e.swapRevisions(ctx)
 	case s.Running.Mode == rolloutv1alpha1.InPlaceMode:
 		return e.undoInPlace(ctx, to)
 	case to != 0:
@@ -61,10 +67,10 @@ func undoRollout(ctx context.Context, e *rolloutEdit, to int64) error {
 
 // andWaits tells of what keeps a rollout that begins anew from doing so.
 func (e *rolloutEdit) andWaits() string {
-	p := &e.rollout.Spec.RolloutPlan
+	p := &e.rollout.Plan
 	switch {
 	case p.Paused:
-		return fmt.Sprintf(", once `%s rollout resume %s` has ended the pause", e.env.Program, e.name)
+		return fmt.Sprintf(", once `%s rollout resume %s` has ended the pause", e.env.Program, e.rollout.Typed())
 	case p.BatchPartition != nil:
 		return fmt.Sprintf(", and waits after batch %d (batchPartition %d)", *p.BatchPartition+1, *p.BatchPartition)
 	}
@@ -90,7 +96,19 @@ func (e *rolloutEdit) swap(ctx context.Context) error {
 		return fmt.Errorf("writing targetRef and sourceRef of RolloutTrait %s: %w", e.key(), err)
 	}
 	return e.write(ctx, e.before, after, fmt.Sprintf("goes back from %s to %s: it begins anew%s",
-		rollouts.Ref(e.rollout.Spec.TargetRef), rollouts.Ref(e.rollout.Spec.SourceRef[0]), e.andWaits()))
+		rollouts.Ref(e.rollout.Target), rollouts.Ref(*e.rollout.Source), e.andWaits()))
+}
+
+// swapRevisions has the source revision become the target, and the other way round.
+func (e *rolloutEdit) swapRevisions(ctx context.Context) error {
+	running, after := e.rollout.Status.Running, e.before.DeepCopy()
+	err := errors.Join(
+		unstructured.SetNestedField(after.Object, running.SourceAppRevision, "spec", "targetAppRevisionName"),
+		unstructured.SetNestedField(after.Object, running.TargetAppRevision, "spec", "sourceAppRevisionName"))
+	if err != nil {
+		return fmt.Errorf("writing the revisions of AppRollout %s: %w", e.key(), err)
+	}
+	return e.write(ctx, e.before, after, fmt.Sprintf("goes back from %s to %s: it begins anew%s", running.TargetAppRevision, running.SourceAppRevision, e.andWaits()))
 }
 
 // undoInPlace gives a workload its earlier template, held. One that failed is then tried again: in that order, for until the

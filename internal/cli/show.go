@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/cli/feed"
@@ -27,21 +26,32 @@ func (g *getSets) printObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kind := g.kind.GroupVersionKind()
-	var found runtime.Object
 	if g.name != "" {
 		set := &unstructured.Unstructured{}
-		set.SetGroupVersionKind(kind)
-		err, found = g.client.Get(ctx, g.key(), set), set
-	} else {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		err, found = g.client.List(ctx, list, client.InNamespace(g.namespace), client.MatchingLabelsSelector{Selector: g.labels}), list
+		set.SetGroupVersionKind(g.kind.GroupVersionKind())
+		if err := g.client.Get(ctx, g.key(), set); err != nil {
+			return err
+		}
+		return printer.PrintObj(set, g.env.Streams.Out)
 	}
+	all := &unstructured.UnstructuredList{}
+	err = g.kind.eachKind(func(kind shown) error {
+		list, id := &unstructured.UnstructuredList{}, kind.GroupVersionKind()
+		list.SetGroupVersionKind(id.GroupVersion().WithKind(id.Kind + "List"))
+		if err := g.client.List(ctx, list, client.InNamespace(g.namespace), client.MatchingLabelsSelector{Selector: g.labels}); err != nil {
+			return err
+		}
+		if all.Items = append(all.Items, list.Items...); all.Object == nil {
+			all.Object = list.Object
+			return nil
+		}
+		all.Object = map[string]any{"apiVersion": "v1", "kind": "List"}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	return printer.PrintObj(found, g.env.Streams.Out)
+	return printer.PrintObj(all, g.env.Streams.Out)
 }
 
 func (g *getSets) show() sets.Show {

@@ -270,6 +270,11 @@ type DeleteSet struct {
 	Set Object
 }
 
+// Delete is the step that deletes an object in the version that was seen.
+func Delete(o Object, why Because) DeleteSet {
+	return DeleteSet{Because: why, Target: On(o), Set: o}
+}
+
 // Annotate sets annotations of the object that is looked after, all in one patch; those with a nil value are removed.
 type Annotate struct {
 	Because

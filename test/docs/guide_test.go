@@ -45,6 +45,33 @@ func TestCommandsOfGuidesAreKnown(t *testing.T) {
 	}
 }
 
+// TestEveryCommandIsInAGuide looks for each command, by its whole name, in the guides.
+func TestEveryCommandIsInAGuide(t *testing.T) {
+	var guides strings.Builder
+	for _, page := range glob(t, "docs/guide/*.md") {
+		guides.WriteString(read(t, page))
+	}
+	root := cli.New(cli.Environment{Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, Clock: clock.RealClock{}, Program: "slipway"})
+	found := 0
+	var look func(*cobra.Command)
+	look = func(c *cobra.Command) {
+		for _, below := range c.Commands() {
+			look(below)
+		}
+		if c.HasSubCommands() || c.Hidden || c.Name() == "version" {
+			return
+		}
+		found++
+		if !strings.Contains(guides.String(), c.CommandPath()) {
+			t.Errorf("no guide speaks of %s", c.CommandPath())
+		}
+	}
+	look(root)
+	if found < 30 {
+		t.Errorf("there are only %d commands", found)
+	}
+}
+
 func TestACommandThatDoesNotExistIsNotUnderstood(t *testing.T) {
 	for _, call := range []string{"confirme web", "confirm", "get cafe web --until-setled", "undo web --to-revision x"} {
 		if err := understand(strings.Fields(call)); err == nil {

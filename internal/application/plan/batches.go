@@ -78,7 +78,7 @@ func (p *planner) orphaned() bool {
 	}
 	p.plan.Rolling = "waits until the rollout has let go of a component that is gone"
 	if r.DeletionTimestamp == nil {
-		p.plan.Steps = append(p.plan.Steps, removal(r, "its component is gone"))
+		p.plan.Steps = append(p.plan.Steps, step.Delete(r, "its component is gone"))
 	}
 	return true
 }

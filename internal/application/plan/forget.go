@@ -31,7 +31,7 @@ func (p *planner) forget() {
 		if has[delivery.KeyOf(o)] || o.GetDeletionTimestamp() != nil || !p.app.Owns(o) {
 			continue
 		}
-		p.plan.Steps = append(p.plan.Steps, removal(o, step.Because(fmt.Sprintf("it is not in %s", p.Latest))))
+		p.plan.Steps = append(p.plan.Steps, step.Delete(o, step.Because(fmt.Sprintf("it is not in %s", p.Latest))))
 	}
 }
 

@@ -72,7 +72,7 @@ func (p *planner) stops() bool {
 	}
 	p.plan.Rolling = "waits until the rollout has let the workloads go: there is no rolloutPlan any more"
 	if p.Rollout.DeletionTimestamp == nil {
-		p.plan.Steps = append(p.plan.Steps, removal(p.Rollout, "there is no rolloutPlan any more"))
+		p.plan.Steps = append(p.plan.Steps, step.Delete(p.Rollout, "there is no rolloutPlan any more"))
 	}
 	return true
 }
@@ -153,8 +153,4 @@ func (p *planner) block(format string, values ...any) {
 	if p.plan.Blocked == "" {
 		p.plan.Blocked = fmt.Sprintf(format, values...)
 	}
-}
-
-func removal(o step.Object, why step.Because) step.Step {
-	return step.DeleteSet{Because: why, Target: step.On(o), Set: o}
 }

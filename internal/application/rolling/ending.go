@@ -5,8 +5,6 @@ package rolling
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
@@ -38,7 +36,7 @@ func (k AppRollouts) ending(ctx context.Context, r *oamv1beta1.AppRollout, succe
 	steps, err := k.beside(ctx, c, w)
 	if c.source != nil { // a scale takes no pods from others
 		for _, other := range w.others {
-			steps = append(steps, remove(other, "its pods are replaced"))
+			steps = append(steps, step.Delete(other, "its pods are replaced"))
 		}
 	}
 	return steps, err
@@ -74,7 +72,7 @@ func (k AppRollouts) beside(ctx context.Context, c *change, w *workloads) ([]ste
 			return nil, err //nolint:wrapcheck // it names the object
 		}
 		if lives != nil && lives.GetDeletionTimestamp() == nil && c.app.Owns(lives) {
-			steps = append(steps, remove(lives, step.Because("component "+c.target.component.Name+" has it no longer in "+c.target.revision.Name)))
+			steps = append(steps, step.Delete(lives, step.Because("component "+c.target.component.Name+" has it no longer in "+c.target.revision.Name)))
 		}
 	}
 	return steps, nil
@@ -119,8 +117,4 @@ func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []s
 	o.SetUID(live.GetUID())
 	o.SetResourceVersion(live.GetResourceVersion())
 	return []step.Step{step.Apply{Because: step.Because("it is back on " + c.source.revision.Name), Object: o}}
-}
-
-func remove(o *unstructured.Unstructured, why step.Because) step.Step {
-	return step.DeleteSet{Because: why, Target: step.On(o), Set: o}
 }

@@ -48,8 +48,6 @@ type world struct {
 	clock *testclock.FakeClock
 	// pods are the images that the pods of a workload run.
 	pods map[string][]string
-	// told is called before each write of a workload.
-	told func(client.Object)
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {

@@ -128,30 +128,25 @@ func facts(app *oamv1beta1.Application, now time.Time) []sets.Fact {
 	if r := rolloutOf(app); r != nil && !app.Status.Rollout.RollingState.IsFinal() {
 		all = append(all, sets.Fact{Name: "rolls out", Text: fmt.Sprintf("%s to %s", app.Status.Rollout.Component, app.Status.Rollout.LastTargetAppRevision)})
 		for _, fact := range rollouts.NewView(r, now).Facts {
-			if fact.Name != "rollout" && fact.Name != "next" { // its target was told, and its commands are for RolloutTraits
+			if fact.Name != "rollout" { // its target was told
 				all = append(all, fact)
 			}
 		}
-		all = append(all, sets.Fact{Name: "next", Text: fmt.Sprintf("`slipway pause app/%[1]s -n %[2]s` starts nothing new, `slipway app undo %[1]s -n %[2]s` goes back", app.Name, app.Namespace)})
 	}
 	return all
 }
 
-// rolloutOf is the rollout of an application as one that rollouts can be shown by; nil without one.
-func rolloutOf(app *oamv1beta1.Application) *rolloutv1alpha1.RolloutTrait {
+// rolloutOf is the rollout of an application as rollouts are shown; nil without one.
+func rolloutOf(app *oamv1beta1.Application) *rollouts.Rollout {
 	s := app.Status.Rollout
 	if s == nil || app.Spec.RolloutPlan == nil || s.RollingState == "" {
 		return nil
 	}
-	r := &rolloutv1alpha1.RolloutTrait{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}, Status: s.RolloutStatus}
+	r := &oamv1beta1.AppRollout{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}, Status: *s}
 	r.Spec.RolloutPlan = *app.Spec.RolloutPlan
-	if running := s.Running; running != nil {
-		r.Spec.TargetRef = running.TargetRef
-		if running.SourceRef != nil {
-			r.Spec.SourceRef = []rolloutv1alpha1.WorkloadReference{*running.SourceRef}
-		}
-	}
-	return r
+	shown := rollouts.OfRevisions(r)
+	shown.Application = app.Name
+	return shown
 }
 
 // stage tells what is news about a rollout.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/manifest"
 )
 
@@ -27,7 +28,8 @@ type Checked struct {
 	Note string
 }
 
-// File checks all RolloutTraits and MetricTemplates of a file of YAML documents or JSON, and passes over objects of other kinds.
+// File checks all RolloutTraits, AppRollouts, rolloutPlans of Applications and MetricTemplates of a file of YAML documents or JSON, and
+// passes over objects of other kinds.
 // Size is how many pods the workloads have, nil when that is not known. An error names what cannot be read at all.
 func File(file string, r io.Reader, size *int) ([]Checked, error) {
 	var all []Checked
@@ -35,14 +37,14 @@ func File(file string, r io.Reader, size *int) ([]Checked, error) {
 		one := Checked{Where: where}
 		switch kind.Kind {
 		case rolloutv1alpha1.RolloutTraitKind:
-			rollout := &rolloutv1alpha1.RolloutTrait{}
-			if one.Findings = decodeRollout(kind, raw, rollout); len(one.Findings) == 0 {
-				one.Findings = Rollout(rollout, size)
+			one.rolloutTrait(kind, raw, size)
+		case oamv1beta1.AppRolloutKind:
+			one.appRollout(kind, raw, size)
+		case oamv1beta1.ApplicationKind:
+			if kind.APIVersion != oamv1beta1.GroupVersion.String() { // others have a kind of that name
+				return nil
 			}
-			if len(one.Findings) == 0 {
-				arithmetic, _ := Goals(&rollout.Spec, size) // it adds up: Rollout has looked
-				one.Note = arithmetic.String()
-			}
+			one.application(kind, raw, size)
 		case rolloutv1alpha1.MetricTemplateKind:
 			template := &rolloutv1alpha1.MetricTemplate{}
 			if one.Findings = decode(kind, raw, template); len(one.Findings) == 0 {
@@ -55,17 +57,59 @@ func File(file string, r io.Reader, size *int) ([]Checked, error) {
 		return nil
 	})
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s: holds neither a RolloutTrait nor a MetricTemplate", file)
+		err = fmt.Errorf("%s: holds no RolloutTrait, AppRollout, Application or MetricTemplate", file)
 	}
 	return all, err
 }
 
+func (c *Checked) rolloutTrait(kind metav1.TypeMeta, raw []byte, size *int) {
+	rollout := &rolloutv1alpha1.RolloutTrait{}
+	if c.Findings = decodeRollout(kind, raw, rollout, true); len(c.Findings) == 0 {
+		c.Findings = Rollout(rollout, size)
+	}
+	if len(c.Findings) == 0 {
+		arithmetic, _ := Goals(&rollout.Spec, size) // it adds up: Rollout has looked
+		c.Note = arithmetic.String()
+	}
+}
+
+func (c *Checked) appRollout(kind metav1.TypeMeta, raw []byte, size *int) {
+	rollout := &oamv1beta1.AppRollout{}
+	if c.Findings = decodeRollout(kind, raw, rollout, true); len(c.Findings) == 0 {
+		c.Findings = AppRollout(rollout, size)
+	}
+	if len(c.Findings) == 0 {
+		arithmetic, _ := RevisionGoals(&rollout.Spec.RolloutPlan, rollout.Spec.SourceAppRevisionName != "", size)
+		c.Note = arithmetic.String()
+	}
+}
+
+func (c *Checked) application(kind metav1.TypeMeta, raw []byte, size *int) {
+	app := &oamv1beta1.Application{}
+	if c.Findings = decodeRollout(kind, raw, app, false); len(c.Findings) == 0 {
+		c.Findings = Application(app, size)
+	}
+	switch {
+	case len(c.Findings) > 0:
+	case app.Spec.RolloutPlan == nil:
+		c.Note = "it has no rolloutPlan: what changes is applied at once"
+	default:
+		arithmetic, _ := RevisionGoals(app.Spec.RolloutPlan, true, size)
+		c.Note = arithmetic.String()
+	}
+}
+
 // decode reads an object, and reports each field that does not exist.
 func decode(kind metav1.TypeMeta, raw []byte, into runtime.Object) []Finding {
-	if want := rolloutv1alpha1.GroupVersion.String(); kind.APIVersion != want {
-		return []Finding{{Field: "apiVersion", Value: fmt.Sprintf("%q", kind.APIVersion), Allowed: fmt.Sprintf("a %s is of %s", kind.Kind, want)}}
+	want := rolloutv1alpha1.GroupVersion.String()
+	switch into.(type) {
+	case *oamv1beta1.AppRollout, *oamv1beta1.Application:
+		want = oamv1beta1.GroupVersion.String()
 	}
-	err := manifest.Decode(raw, into, rolloutv1alpha1.AddToScheme)
+	if kind.APIVersion != want {
+		return []Finding{{Field: "apiVersion", Value: fmt.Sprintf("%q", kind.APIVersion), Allowed: fmt.Sprintf("the kind %s is of %s", kind.Kind, want)}}
+	}
+	err := manifest.Decode(raw, into, addToScheme)
 	if err == nil {
 		return nil
 	}
@@ -80,9 +124,13 @@ func decode(kind metav1.TypeMeta, raw []byte, into runtime.Object) []Finding {
 	return found
 }
 
-// decodeRollout says of an interval that is no time where it stands; the decoder does not.
-func decodeRollout(kind metav1.TypeMeta, raw []byte, into *rolloutv1alpha1.RolloutTrait) []Finding {
-	passedOver, found := unread(raw), decode(kind, raw, into)
+func addToScheme(scheme *runtime.Scheme) error {
+	return errors.Join(rolloutv1alpha1.AddToScheme(scheme), oamv1beta1.AddToScheme(scheme))
+}
+
+// decodeRollout says of an interval that is no time where it stands; the decoder does not. Planned: a plan has to be there.
+func decodeRollout(kind metav1.TypeMeta, raw []byte, into runtime.Object, planned bool) []Finding {
+	passedOver, found := unread(raw, planned), decode(kind, raw, into)
 	if len(passedOver) > 0 {
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Field == document })
 	}
@@ -94,7 +142,7 @@ const document = "(the document)"
 
 // unread is what the decoder would pass over, or refuse without saying where it stands: a plan that is missing, and intervals that
 // are no time.
-func unread(raw []byte) []Finding {
+func unread(raw []byte, planned bool) []Finding {
 	var found []Finding
 	var written struct {
 		Spec *struct {
@@ -109,7 +157,9 @@ func unread(raw []byte) []Finding {
 	}
 	plan := place{"spec.rolloutPlan", &found}
 	if written.Spec.RolloutPlan == nil {
-		plan.report(nil, "is missing")
+		if planned {
+			plan.report(nil, "is missing")
+		}
 		return found
 	}
 	interval := func(p place, i int, value any) {

@@ -55,6 +55,7 @@ func TestFilesGolden(t *testing.T) {
 		size *int
 	}{
 		"good": {"good", nil}, "bad": {"bad", nil}, "good-for-twelve": {"good", ptr.To(12)}, "good-for-three": {"good", ptr.To(3)},
+		"app": {"app", nil}, "app-for-five": {"app", ptr.To(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join("testdata", test.file+".yaml"))
@@ -74,7 +75,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for sentence, test := range map[string]struct{ text, want string }{
 		"no YAML":                 {"a: [", "f: document 1"},
 		"no object":               {"5", "is not an object of Kubernetes"},
-		"nothing to check":        {"kind: Pod\napiVersion: v1\n", "f: holds neither a RolloutTrait nor a MetricTemplate"},
+		"nothing to check":        {"kind: Pod\napiVersion: v1\n", "f: holds no RolloutTrait, AppRollout, Application or MetricTemplate"},
 		"a key that stands twice": {"kind: RolloutTrait\nkind: RolloutTrait\n", `key "kind" already set`},
 	} {
 		t.Run(sentence, func(t *testing.T) {

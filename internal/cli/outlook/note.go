@@ -131,10 +131,10 @@ func (p *play) noteBatches(s *rolloutv1alpha1.RolloutStatus) {
 	o.Mode, o.Total = running.Mode, total(s)
 	goals := engine.Goals(running.RolloutBatches, o.Total)
 	if len(o.Batches) == 0 {
-		told := p.trait.DeepCopy()
+		told := rollouts.OfTrait(p.trait)
 		told.Status = *s
 		o.Change = rollouts.Change(told)
-		told.Spec.RolloutPlan = p.Rollout.Spec.RolloutPlan
+		told.Plan, told.RevertOnDelete = p.Rollout.Spec.RolloutPlan, p.Rollout.Spec.RolloutPlan.RevertOnDelete
 		o.Plan = rollouts.Plan(told)
 	}
 	for i, b := range running.RolloutBatches {

@@ -273,7 +273,7 @@ func (p *play) end(ctx context.Context, how Ending) error {
 		o.State, o.Message = "", "the rollout goes, as it is being deleted"
 	}
 	if o.Change == "" {
-		o.Change, o.Plan = rollouts.Change(p.trait), rollouts.Plan(p.Rollout)
+		o.Change, o.Plan = rollouts.Change(rollouts.OfTrait(p.trait)), rollouts.Plan(rollouts.OfTrait(p.Rollout))
 	}
 	if how == Succeeds {
 		o.Left = nil

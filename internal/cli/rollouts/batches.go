@@ -17,12 +17,12 @@ import (
 )
 
 // batches are those that run, or those that would.
-func batches(r *rolloutv1alpha1.RolloutTrait) []rolloutv1alpha1.RunningBatch {
+func batches(r *Rollout) []rolloutv1alpha1.RunningBatch {
 	if running := r.Status.Running; running != nil && len(running.RolloutBatches) > 0 {
 		return running.RolloutBatches
 	}
-	all := engine.Batches(&r.Spec.RolloutPlan, 0)
-	if len(r.Spec.RolloutPlan.RolloutBatches) == 0 {
+	all := engine.Batches(&r.Plan, 0)
+	if len(r.Plan.RolloutBatches) == 0 {
 		for i := range all { // equal ones need a size, which is not known yet
 			all[i].Replicas = nil
 		}
@@ -31,7 +31,7 @@ func batches(r *rolloutv1alpha1.RolloutTrait) []rolloutv1alpha1.RunningBatch {
 }
 
 // total is how many pods the batches divide; -1 when that is not known yet.
-func total(r *rolloutv1alpha1.RolloutTrait) int {
+func total(r *Rollout) int {
 	s := &r.Status
 	switch {
 	case s.Running == nil || len(s.Running.RolloutBatches) == 0:
@@ -43,7 +43,7 @@ func total(r *rolloutv1alpha1.RolloutTrait) int {
 }
 
 // body are the batches as rows, with the webhooks and metrics of the current step.
-func body(r *rolloutv1alpha1.RolloutTrait, now time.Time) *sets.Body {
+func body(r *Rollout, now time.Time) *sets.Body {
 	b := &sets.Body{Columns: []tree.Column{
 		{Title: "BATCH"}, {Title: "SIZE"}, {Title: "PODS", Drop: 3}, {Title: "GOAL", Drop: 2}, {Title: "DONE"}, {Title: "READY", Drop: 1}, {Title: "STATE"},
 	}}
@@ -73,7 +73,7 @@ func body(r *rolloutv1alpha1.RolloutTrait, now time.Time) *sets.Body {
 
 // row is one batch, from 0, with how many pods are to be done before it and after it.
 type row struct {
-	rollout             *rolloutv1alpha1.RolloutTrait
+	rollout             *Rollout
 	at                  int
 	last                bool
 	before, goal, total int
@@ -85,7 +85,7 @@ func (b row) node(batch rolloutv1alpha1.RunningBatch) tree.Node {
 	switch {
 	case batch.Replicas != nil:
 		size = batch.Replicas.String()
-	case len(b.rollout.Spec.RolloutPlan.RolloutBatches) == 0 && b.total < 0:
+	case len(b.rollout.Plan.RolloutBatches) == 0 && b.total < 0:
 		size = "equal"
 	}
 	cells := []tree.Span{{Text: fmt.Sprint(b.at + 1)}, {Text: size}}
@@ -134,7 +134,7 @@ func (b row) state() (tree.Mark, string) {
 	case ends(s):
 		return tree.Leaving, "does not begin"
 	}
-	if p := b.rollout.Spec.RolloutPlan.BatchPartition; p != nil && b.at > int(*p) {
+	if p := b.rollout.Plan.BatchPartition; p != nil && b.at > int(*p) {
 		return tree.Paused, fmt.Sprintf("held back by batchPartition %d", *p)
 	}
 	return tree.Waiting, "to come"
@@ -169,7 +169,7 @@ func (b row) goingBack() (tree.Mark, string) {
 }
 
 // hooks are the webhooks of the current step.
-func hooks(r *rolloutv1alpha1.RolloutTrait) []tree.Node {
+func hooks(r *Rollout) []tree.Node {
 	s := &r.Status
 	var kind rolloutv1alpha1.HookType
 	switch engine.StateOf(s) {
@@ -186,7 +186,7 @@ func hooks(r *rolloutv1alpha1.RolloutTrait) []tree.Node {
 	}
 	asked := s.WaitingFor == rolloutv1alpha1.WaitingForWebhook
 	var nodes []tree.Node
-	for _, h := range engine.HooksOf(&engine.Rollout{UID: r.UID, Plan: r.Spec.RolloutPlan, Status: *s}, kind) {
+	for _, h := range engine.HooksOf(&engine.Rollout{UID: r.UID, Plan: r.Plan, Status: *s}, kind) {
 		name := fmt.Sprintf("webhook %s (%s)", h.Name, h.Type)
 		at := slices.IndexFunc(s.Hooks, func(a rolloutv1alpha1.HookStatus) bool { return a.Key == h.Key })
 		switch {
@@ -204,13 +204,13 @@ func hooks(r *rolloutv1alpha1.RolloutTrait) []tree.Node {
 }
 
 // metrics are those of the current batch, while it is verified.
-func metrics(r *rolloutv1alpha1.RolloutTrait, now time.Time) []tree.Node {
+func metrics(r *Rollout, now time.Time) []tree.Node {
 	s := &r.Status
 	if at := engine.StateOf(s); at != engine.BatchVerifying && at != engine.BatchVerifyFailed {
 		return nil
 	}
 	var nodes []tree.Node
-	for _, m := range engine.MetricsOf(&r.Spec.RolloutPlan, int(s.CurrentBatch)) {
+	for _, m := range engine.MetricsOf(&r.Plan, int(s.CurrentBatch)) {
 		var sofar *rolloutv1alpha1.MetricStatus
 		if at := slices.IndexFunc(s.Metrics, func(k rolloutv1alpha1.MetricStatus) bool { return k.Name == m.Name }); at >= 0 {
 			sofar = &s.Metrics[at]

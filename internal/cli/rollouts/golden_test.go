@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/rollout/engine"
@@ -43,23 +45,32 @@ func golden(t *testing.T, name string, lines []string) {
 func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 // worlds are rollouts as an API server stores them, by the names of their files.
-func worlds(t *testing.T) map[string]*rolloutv1alpha1.RolloutTrait {
+func worlds(t *testing.T) map[string]*Rollout {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no worlds: %v", err)
 	}
-	found := map[string]*rolloutv1alpha1.RolloutTrait{}
+	found := map[string]*Rollout{}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rolloutv1alpha1.RolloutTrait{}
-		if err := yaml.UnmarshalStrict(raw, r); err != nil {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(raw, &o.Object); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		found[strings.TrimSuffix(filepath.Base(file), ".yaml")] = r
+		into := any(&rolloutv1alpha1.RolloutTrait{})
+		if o.GetKind() == oamv1beta1.AppRolloutKind {
+			into = &oamv1beta1.AppRollout{}
+		}
+		if err := yaml.UnmarshalStrict(raw, into); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if found[strings.TrimSuffix(filepath.Base(file), ".yaml")], err = Read(o); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
 	}
 	return found
 }
@@ -133,7 +144,7 @@ func TestARolloutThatIsToBeTriedAgainHasNotFailed(t *testing.T) {
 
 func TestOnlyASuccessIsSettled(t *testing.T) {
 	for name, r := range worlds(t) {
-		if got, want := NewView(r, now()).Settled(), name == "succeeded"; got != want {
+		if got, want := NewView(r, now()).Settled(), name == "succeeded" || name == "app-succeeded"; got != want {
 			t.Errorf("%s: settled %t, want %t", name, got, want)
 		}
 	}

@@ -26,11 +26,11 @@ type happening struct {
 
 // History lays out what is known of the past of a rollout, the oldest first: its events, and its conditions, of which each
 // stands where it changed last.
-func History(r *rolloutv1alpha1.RolloutTrait, events []corev1.Event, now time.Time) tree.Document {
+func History(r *Rollout, events []corev1.Event, now time.Time) tree.Document {
 	p, headline := phase(r)
 	doc := tree.Document{
 		Mark: map[bool]tree.Mark{true: tree.Bad, false: tree.None}[OutcomeOf(r) == Failed],
-		Head: []tree.Span{{Text: fmt.Sprintf("%s %s/%s", rolloutv1alpha1.RolloutTraitKind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + headline}},
+		Head: []tree.Span{{Text: fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + headline}},
 		Facts: []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: Change(r)}}}, {Name: "runs", Value: []tree.Span{{
 			Text: fmt.Sprintf("%d; the last one is %s", r.Status.Run, p),
 		}}}},
@@ -54,7 +54,7 @@ func History(r *rolloutv1alpha1.RolloutTrait, events []corev1.Event, now time.Ti
 	return doc
 }
 
-func happenings(r *rolloutv1alpha1.RolloutTrait, events []corev1.Event) []happening {
+func happenings(r *Rollout, events []corev1.Event) []happening {
 	all := []happening{{at: r.CreationTimestamp.Time, what: "Created", text: "the rollout was created"}}
 	for i := range events {
 		all = append(all, eventHappening(&events[i]))

@@ -23,7 +23,7 @@ const (
 
 // OutcomeOf is how far a rollout is. What the controller has not looked at yet goes on, and so does one that has failed
 // and is to be tried again.
-func OutcomeOf(r *rolloutv1alpha1.RolloutTrait) Outcome {
+func OutcomeOf(r *Rollout) Outcome {
 	s := &r.Status
 	switch {
 	case r.DeletionTimestamp != nil, s.ObservedGeneration < r.Generation:
@@ -37,7 +37,7 @@ func OutcomeOf(r *rolloutv1alpha1.RolloutTrait) Outcome {
 }
 
 // Line says in one line how far a rollout is: name, state, batch, pods, and what it does or waits for.
-func Line(r *rolloutv1alpha1.RolloutTrait) string {
+func Line(r *Rollout) string {
 	s := &r.Status
 	_, headline := phase(r)
 	line := fmt.Sprintf("%s/%s %s", r.Namespace, r.Name, engine.StateOf(s))

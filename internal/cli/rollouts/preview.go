@@ -10,12 +10,13 @@ import (
 )
 
 // Preview lays out what a rollout will do, given how it would begin; that may be empty when it is not known.
-func Preview(r *rolloutv1alpha1.RolloutTrait, begins rolloutv1alpha1.RolloutStatus, done string) tree.Document {
-	r = r.DeepCopy()
+func Preview(r *Rollout, begins rolloutv1alpha1.RolloutStatus, done string) tree.Document {
+	ahead := *r
+	r = &ahead
 	r.Status = begins
 	b := body(r, r.CreationTimestamp.Time)
 	doc := tree.Document{
-		Head:    []tree.Span{{Text: fmt.Sprintf("%s %s/%s", rolloutv1alpha1.RolloutTraitKind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + done}},
+		Head:    []tree.Span{{Text: fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name), Tone: tree.Strong}, {Text: "  " + done}},
 		Facts:   []tree.Fact{{Name: "rollout", Value: []tree.Span{{Text: Change(r)}}}},
 		Columns: b.Columns, Nodes: b.Nodes,
 	}

@@ -20,18 +20,18 @@ import (
 )
 
 // NewView looks at a rollout.
-func NewView(r *rolloutv1alpha1.RolloutTrait, now time.Time) sets.View {
+func NewView(r *Rollout, now time.Time) sets.View {
 	s := &r.Status
 	v := sets.View{
-		Kind: rolloutv1alpha1.RolloutTraitKind, Namespace: r.Namespace, Name: r.Name, Generation: r.Generation, Observed: s.ObservedGeneration,
+		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Generation: r.Generation, Observed: s.ObservedGeneration,
 		Deleting: r.DeletionTimestamp != nil, Age: now.Sub(r.CreationTimestamp.Time), Podless: true,
 		Stage:      fmt.Sprint(engine.StateOf(s), s.CurrentBatch, s.WaitingFor, s.Take()),
 		Conditions: conditions(r), Facts: facts(r, now), Body: body(r, now),
 	}
 	v.Phase, v.Headline = phase(r)
 	v.Cells = []tree.Span{
-		{Text: r.Name}, {Text: Ref(r.Spec.TargetRef)}, {Text: batchOf(r)}, {Text: fmt.Sprint(s.UpgradedReplicas)}, {Text: fmt.Sprint(s.UpgradedReadyReplicas)},
-		{Text: age(v.Age)}, {Text: stateName(s)}, {Text: sourceOf(r)}, {Text: string(policyOf(&r.Spec.RolloutPlan))},
+		{Text: r.Name}, {Text: targetOf(r)}, {Text: batchOf(r)}, {Text: fmt.Sprint(s.UpgradedReplicas)}, {Text: fmt.Sprint(s.UpgradedReadyReplicas)},
+		{Text: age(v.Age)}, {Text: stateName(s)}, {Text: sourceOf(r)}, {Text: string(policyOf(&r.Plan))},
 	}
 	return v
 }
@@ -53,7 +53,7 @@ func table(views []sets.View, namespaces, wide bool) ([]tree.Column, []tree.Node
 }
 
 // phase says in a word and in a sentence how a rollout is doing.
-func phase(r *rolloutv1alpha1.RolloutTrait) (sets.Phase, string) {
+func phase(r *Rollout) (sets.Phase, string) {
 	s := &r.Status
 	message := strings.TrimSpace(s.Message)
 	switch {
@@ -92,7 +92,7 @@ func phase(r *rolloutv1alpha1.RolloutTrait) (sets.Phase, string) {
 }
 
 // withBatch names the batch in front of a message that does not.
-func withBatch(r *rolloutv1alpha1.RolloutTrait, message string) string {
+func withBatch(r *Rollout, message string) string {
 	if batch := batchOf(r); batch != "-" && r.Status.RollingState == rolloutv1alpha1.RollingInBatchesState && !strings.Contains(message, "batch ") {
 		return strings.Replace("batch "+batch, "/", " of ", 1) + ": " + message
 	}
@@ -100,7 +100,7 @@ func withBatch(r *rolloutv1alpha1.RolloutTrait, message string) string {
 }
 
 // conditions hold what news are made of. The rest of the view says what they say.
-func conditions(r *rolloutv1alpha1.RolloutTrait) []sets.Condition {
+func conditions(r *Rollout) []sets.Condition {
 	var shown []sets.Condition
 	for _, c := range r.Status.Conditions {
 		shown = append(shown, sets.Condition{
@@ -111,7 +111,7 @@ func conditions(r *rolloutv1alpha1.RolloutTrait) []sets.Condition {
 	return shown
 }
 
-func facts(r *rolloutv1alpha1.RolloutTrait, now time.Time) []sets.Fact {
+func facts(r *Rollout, now time.Time) []sets.Fact {
 	s := &r.Status
 	all := []sets.Fact{{Name: "rollout", Text: Change(r)}}
 	if pods := pods(r); pods != "" {
@@ -134,8 +134,40 @@ func facts(r *rolloutv1alpha1.RolloutTrait, now time.Time) []sets.Fact {
 }
 
 // Change says what becomes of what.
-func Change(r *rolloutv1alpha1.RolloutTrait) string {
-	target, source, size := r.Spec.TargetRef, sourceOf(r), r.Spec.RolloutPlan.TargetSize
+func Change(r *Rollout) string {
+	asks := r.Revisions
+	if asks == nil {
+		return ofWorkloads(r)
+	}
+	target, source := asks.Target, asks.Source
+	running := r.Status.Running
+	if running != nil && running.TargetAppRevision != "" {
+		target, source = running.TargetAppRevision, running.SourceAppRevision
+	}
+	change := fmt.Sprintf("from %s to %s", source, target)
+	switch { // without a name it is the one component that both have
+	case asks.Component != "" && source == "":
+		change = fmt.Sprintf("component %s of %s", asks.Component, target)
+	case asks.Component != "":
+		change = fmt.Sprintf("component %s %s", asks.Component, change)
+	case source == "":
+		change = target
+	}
+	switch {
+	case running != nil && running.TargetRef.Name != "":
+		change += ": " + ofWorkloads(r)
+	case source == "" && r.Plan.TargetSize != nil:
+		change += fmt.Sprintf(", %d pods", *r.Plan.TargetSize)
+	}
+	return change
+}
+
+// ofWorkloads says what becomes of which workload.
+func ofWorkloads(r *Rollout) string {
+	target, source, size := r.Target, "-", r.Plan.TargetSize
+	if r.Source != nil {
+		source = Ref(*r.Source)
+	}
 	if running := r.Status.Running; running != nil {
 		switch running.Mode {
 		case rolloutv1alpha1.ScaleMode:
@@ -150,7 +182,7 @@ func Change(r *rolloutv1alpha1.RolloutTrait) string {
 		}
 	}
 	switch {
-	case source != "-" && r.Spec.RolloutPlan.RolloutStrategy == rolloutv1alpha1.DecreaseFirst:
+	case source != "-" && r.Plan.RolloutStrategy == rolloutv1alpha1.DecreaseFirst:
 		return fmt.Sprintf("from %s to %s, shrinking first", source, Ref(target))
 	case source != "-":
 		return fmt.Sprintf("from %s to %s, growing first", source, Ref(target))
@@ -161,7 +193,7 @@ func Change(r *rolloutv1alpha1.RolloutTrait) string {
 }
 
 // pods tells how many are done. A rollout that reverts counts in another direction, and its message tells.
-func pods(r *rolloutv1alpha1.RolloutTrait) string {
+func pods(r *Rollout) string {
 	s := &r.Status
 	total := total(r)
 	if total < 0 {
@@ -185,8 +217,8 @@ func reverts(s *rolloutv1alpha1.RolloutStatus) bool {
 }
 
 // Plan says in a line how the rollout goes about it.
-func Plan(r *rolloutv1alpha1.RolloutTrait) string {
-	p := &r.Spec.RolloutPlan
+func Plan(r *Rollout) string {
+	p := &r.Plan
 	n := len(batches(r))
 	parts := []string{count(n, "batch")}
 	if p.BatchPartition != nil && int(*p.BatchPartition) < n-1 {
@@ -199,7 +231,7 @@ func Plan(r *rolloutv1alpha1.RolloutTrait) string {
 	parts = append(parts, map[rolloutv1alpha1.FailurePolicy]string{
 		rolloutv1alpha1.FailOnFailure: "ends on a failure", rolloutv1alpha1.PauseOnFailure: "waits on a failure", rolloutv1alpha1.RevertOnFailure: "reverts on a failure",
 	}[policyOf(p)])
-	if p.RevertOnDelete {
+	if r.RevertOnDelete {
 		parts = append(parts, "reverts when deleted")
 	}
 	if p.Paused {
@@ -212,7 +244,7 @@ func policyOf(p *rolloutv1alpha1.RolloutPlan) rolloutv1alpha1.FailurePolicy {
 	return cmp.Or(p.FailurePolicy, rolloutv1alpha1.FailOnFailure)
 }
 
-func state(r *rolloutv1alpha1.RolloutTrait) string {
+func state(r *Rollout) string {
 	s := &r.Status
 	text := engine.StateOf(s).String()
 	if s.Run > 1 {
@@ -231,7 +263,7 @@ func stateName(s *rolloutv1alpha1.RolloutStatus) string {
 }
 
 // batchOf is the number of the current batch and of all, from 1, as people count.
-func batchOf(r *rolloutv1alpha1.RolloutTrait) string {
+func batchOf(r *Rollout) string {
 	s := &r.Status
 	if s.Running == nil || s.BatchRollingState == "" {
 		return "-"
@@ -244,11 +276,21 @@ func Ref(ref rolloutv1alpha1.WorkloadReference) string {
 	return ref.Kind + " " + ref.Name
 }
 
-func sourceOf(r *rolloutv1alpha1.RolloutTrait) string {
-	if len(r.Spec.SourceRef) == 0 {
+func targetOf(r *Rollout) string {
+	if r.Revisions != nil {
+		return r.Revisions.Target
+	}
+	return Ref(r.Target)
+}
+
+func sourceOf(r *Rollout) string {
+	switch {
+	case r.Revisions != nil:
+		return cmp.Or(r.Revisions.Source, "-")
+	case r.Source == nil:
 		return "-"
 	}
-	return Ref(r.Spec.SourceRef[0])
+	return Ref(*r.Source)
 }
 
 func age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }

@@ -13,7 +13,7 @@ import (
 )
 
 // waits says for what the rollout waits, or for whom, and since when.
-func waits(r *rolloutv1alpha1.RolloutTrait, now time.Time) string {
+func waits(r *Rollout, now time.Time) string {
 	s := &r.Status
 	if s.RollingState.IsFinal() {
 		return ""
@@ -44,7 +44,7 @@ func waits(r *rolloutv1alpha1.RolloutTrait, now time.Time) string {
 		return text
 	}
 	text += fmt.Sprintf(", since %s (%s)", age(now.Sub(since.Time)), since.UTC().Format(time.DateTime)+" UTC")
-	if deadline := ptr.Deref(r.Spec.RolloutPlan.ProgressDeadlineSeconds, 600); s.WaitingFor == rolloutv1alpha1.WaitingForPods && deadline > 0 && !ends(s) {
+	if deadline := ptr.Deref(r.Plan.ProgressDeadlineSeconds, 600); s.WaitingFor == rolloutv1alpha1.WaitingForPods && deadline > 0 && !ends(s) {
 		if left := since.Add(time.Duration(int64(deadline)-s.StillSeconds) * time.Second).Sub(now); left > 0 {
 			text += fmt.Sprintf("; without progress it is given up in %s", sets.Seconds(left))
 		}
@@ -81,10 +81,14 @@ func forSomebody(w rolloutv1alpha1.WaitingFor) bool {
 }
 
 // next says what a person can type.
-func next(r *rolloutv1alpha1.RolloutTrait) string {
+func next(r *Rollout) string {
 	s := &r.Status
 	run := func(verb, name string) string {
-		return fmt.Sprintf("`slipway rollout %s %s -n %s`", verb, r.Name+name, r.Namespace)
+		return fmt.Sprintf("`slipway rollout %s %s -n %s`", verb, r.Typed()+name, r.Namespace)
+	}
+	undo := run("undo", "")
+	if r.Application != "" {
+		undo = fmt.Sprintf("`slipway app undo %s -n %s`", r.Application, r.Namespace)
 	}
 	switch {
 	case GoesBack(s):
@@ -94,13 +98,18 @@ func next(r *rolloutv1alpha1.RolloutTrait) string {
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState && (reverts(s) || s.Running == nil):
 		return run("retry", "") + " begins it anew"
 	case s.RollingState == rolloutv1alpha1.RolloutFailedState:
-		return run("retry", "") + " begins it anew, " + run("undo", "") + " goes back"
+		return run("retry", "") + " begins it anew, " + undo + " goes back"
+	case s.RollingState == rolloutv1alpha1.RolloutSucceedState && r.Application != "" && s.Running != nil && s.Running.SourceAppRevision == "":
+		return "" // a first release, or another size: the application says the size
 	case s.RollingState == rolloutv1alpha1.RolloutSucceedState && s.Running != nil && s.Running.Mode != "": // else there was nothing to do
-		return run("undo", "") + " goes back"
+		return undo + " goes back"
 	case ends(s):
 		return ""
 	}
 	abort := run("abort", " --revert") + " goes back"
+	if r.Application != "" && s.Running != nil && s.Running.SourceAppRevision != "" {
+		abort = undo + " goes back" // the application says what is rolled out
+	}
 	if s.RollingState != rolloutv1alpha1.RollingInBatchesState { // nothing has moved yet
 		abort = run("abort", "") + " ends it"
 	}

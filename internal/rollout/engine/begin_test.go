@@ -46,3 +46,18 @@ func TestAStatusThatIsBehindTheSpecIsWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// A workload of an application revision that is gone is nobody's to claim.
+func TestWhatIsMissingBeforeTheClaimIsWaitedFor(t *testing.T) {
+	for _, s := range []State{Locating, Verifying, Initializing} {
+		t.Run(s.String(), func(t *testing.T) {
+			w := newWorld()
+			w.Rollout.Status, w.Blocked = started(s), "there is no revision"
+			w.Target.Held, w.Target.Owner = false, "Application shop"
+			p := Next(w, start)
+			if got := StateOf(&p.Status); got != s || p.Status.WaitingFor != rolloutv1alpha1.WaitingForWorkload || p.Status.Message != "there is no revision" || len(p.Actions) > 0 || p.LookAgain == 0 {
+				t.Errorf("got state %s, waiting for %q, %v: %s", got, p.Status.WaitingFor, p.Actions, p.Status.Message)
+			}
+		})
+	}
+}

@@ -207,8 +207,14 @@ func (m *machine) letGo(opens bool) (verdict, bool) {
 			actions = append(actions, Release{Because(m.why(opens)), side, mode, opens, min(w.Asked, w.Updated)})
 		}
 	}
-	return verdict{why: "lets go of the workloads", actions: actions}, len(actions) > 0
+	v := verdict{why: lettingGo, actions: actions}
+	if m.state() == Finalising { // no status is written that would have somebody look, and what is let go is watched no longer
+		v.again = pollSoon
+	}
+	return v, len(actions) > 0
 }
+
+const lettingGo = "lets go of the workloads"
 
 func (m *machine) why(opens bool) string {
 	switch {

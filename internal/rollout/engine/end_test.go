@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 )
 
@@ -55,5 +56,25 @@ func TestABatchThatHasBegunDoesNotBecomeTheLastOne(t *testing.T) {
 				t.Errorf("it is in batch %d, want 1", p.Status.CurrentBatch)
 			}
 		})
+	}
+}
+
+// That the end has come is stored before anything is let go, and once.
+func TestTheEndIsStoredByOneWrite(t *testing.T) {
+	w := newWorld()
+	w.Rollout.Status = started(BatchFinalizing)
+	w.Rollout.Status.CurrentBatch = 3
+	w.Target.Asked, w.Target.Updated, w.Target.UpdatedAvailable = 10, 10, 10
+	first := Next(w, start.Add(time.Minute))
+	if got := StateOf(&first.Status); got != Finalising || len(first.Actions) > 0 {
+		t.Fatalf("it is in %s, and does %v", got, first.Actions)
+	}
+	w.Rollout.Status = first.Status
+	second := Next(w, start.Add(2*time.Minute))
+	if diff := cmp.Diff(first.Status, second.Status); diff != "" {
+		t.Errorf("the status is written again (-first +second):\n%s", diff)
+	}
+	if _, lets := second.Actions[0].(Release); !lets || second.LookAgain == 0 {
+		t.Errorf("it does %v, and looks again in %s", second.Actions, second.LookAgain)
 	}
 }

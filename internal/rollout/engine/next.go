@@ -54,7 +54,11 @@ func Next(w World, now time.Time) Plan {
 			break
 		}
 	}
-	return m.plan(verdict{why: m.status.Message, again: time.Millisecond})
+	why := m.status.Message
+	if m.state() == Finalising && m.held() {
+		why = lettingGo // as the next look says, so that it has nothing to write
+	}
+	return m.plan(verdict{why: why, again: time.Millisecond})
 }
 
 // looksAnew tells whether a look ends with the state that it has come to. Either that one looks at other things: other workloads, or

@@ -117,11 +117,12 @@ func observations() map[string]func(*World) {
 		"a failure is taken up": func(w *World) {
 			w.Rollout.Status.Failure = &rolloutv1alpha1.RolloutFailure{Reason: "DeadlineMissed", Message: "late"}
 		},
-		"a person retries": func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRetry: "1.0"} },
-		"a person aborts":  func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationAbort: "1.0"} },
-		"a person reverts": func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRevert: "1.0"} },
-		"a metric":         func(w *World) { w.Rollout.Plan.CanaryMetric = []rolloutv1alpha1.CanaryMetric{{Name: "errors"}} },
-		"no finalizer":     func(w *World) { w.Rollout.Finalizer = false },
+		"a person retries":                      func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRetry: "1.0"} },
+		"a person aborts":                       func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationAbort: "1.0"} },
+		"a person reverts":                      func(w *World) { w.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRevert: "1.0"} },
+		"a metric":                              func(w *World) { w.Rollout.Plan.CanaryMetric = []rolloutv1alpha1.CanaryMetric{{Name: "errors"}} },
+		"what the workloads are for is missing": func(w *World) { w.Blocked = "there is no revision" },
+		"no finalizer":                          func(w *World) { w.Rollout.Finalizer = false },
 	}
 }
 

@@ -113,7 +113,7 @@ func TestARolloutOfTwoDeploymentsFromItsBeginningToItsUndo(t *testing.T) {
 		t.Fatal("a dry run has written")
 	}
 	must(t, "5 of 10", create...)
-	if _, err := run(t, create...); err == nil || !strings.Contains(err.Error(), "there is a RolloutTrait default/web already") {
+	if _, err := run(t, create...); err == nil || !strings.Contains(err.Error(), "RolloutTrait default/web is there already") {
 		t.Errorf("a second one: %v", err)
 	}
 
