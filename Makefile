@@ -127,7 +127,7 @@ test-simulation: ## Run the controllers in thousands of random worlds
 
 .PHONY: soak
 soak: ## Run the simulation for many more seeds: SEEDS=<n>, from FROM=<seed> on
-	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/rollout ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
+	go test $(TEST_FLAGS) -timeout 0 ./test/simulation/application ./test/simulation/cafe ./test/simulation/cloneset ./test/simulation/inplaceset ./test/simulation/rollout ./test/simulation/statefulset -run TestRandom -seeds $(SEEDS) -from $(or $(FROM),1)
 
 # One API server at a time is enough for two cores. No result is taken from Go's cache: it does not know that the CRDs, the
 # manager or the version of Kubernetes are others than before.

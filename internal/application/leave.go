@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,25 +75,46 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 
 // tidy forgets old revisions, once for each revision that is deployed: to find them, all have to be read.
 func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *plan.World, remembered *memory) ([]apply.Outcome, error) {
-	deployed := w.Latest
-	if known := app.Status.LatestRevision; known != nil {
-		deployed += " " + known.Name // it is kept while the status has it
-	}
-	if w.Rollout != nil {
-		deployed += " " + w.Rollout.ResourceVersion
-	}
+	deployed := usedBy(app, w)
 	if remembered.tidied == deployed {
 		return nil, nil
 	}
-	outcomes, err := r.forget(ctx, app)
+	strays, err := r.strays(ctx, app, w)
+	if err != nil {
+		return nil, err
+	}
+	w.Applied = append(w.Applied, strays...)
+	if steps := r.Plan(*w).Steps; len(steps) > 0 {
+		return r.others.Steps(ctx, app.UID, steps), nil
+	}
+	outcomes, err := r.forget(ctx, app, strays)
 	if err == nil && len(outcomes) == 0 {
 		remembered.tidied = deployed
 	}
 	return outcomes, err
 }
 
-// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed.
-func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application) ([]apply.Outcome, error) {
+// usedBy tells all that revisions are kept for, as it is known without asking. What the status has is kept for as long as it has it.
+func usedBy(app *oamv1beta1.Application, w *plan.World) string {
+	used := []string{w.Latest}
+	if known := app.Status.LatestRevision; known != nil {
+		used = append(used, known.Name)
+	}
+	if known := app.Status.Rollout; known != nil {
+		used = append(used, known.LastTargetAppRevision, known.LastSourceAppRevision)
+	}
+	for i := range app.Status.AppliedResources {
+		used = append(used, string(app.Status.AppliedResources[i].UID))
+	}
+	if w.Rollout != nil {
+		used = append(used, w.Rollout.ResourceVersion)
+	}
+	return strings.Join(used, " ")
+}
+
+// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed. Strays are objects of the
+// application that its status does not have.
+func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application, strays []*unstructured.Unstructured) ([]apply.Outcome, error) {
 	known := app.Status.LatestRevision
 	if known != nil && known.Revision <= int64(r.RevisionLimit) { // there cannot be more
 		return nil, nil
@@ -117,6 +140,9 @@ func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application) ([
 		if o != nil {
 			users.Deployed = append(users.Deployed, o.GetLabels())
 		}
+	}
+	for _, o := range strays {
+		users.Deployed = append(users.Deployed, o.GetLabels())
 	}
 	used := users.Used()
 	var steps []step.Step

@@ -34,15 +34,26 @@ func statusPatch(before, after client.Object) ([]byte, error) {
 	if err := errors.Join(errBefore, errAfter); err != nil {
 		return nil, err
 	}
-	for member := range old {
-		if _, kept := status[member]; !kept {
-			status[member] = nil // a merge patch removes what is null
-		}
-	}
+	removeMissing(old, status)
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": before.GetUID(), "resourceVersion": before.GetResourceVersion()},
 		"status":   status,
 	})
+}
+
+// removeMissing has a merge patch remove what is not there any more, at any depth: it does so with what is null.
+func removeMissing(old, status map[string]any) {
+	for member, was := range old {
+		is, kept := status[member]
+		if !kept {
+			status[member] = nil
+			continue
+		}
+		before, wasMap := was.(map[string]any)
+		if after, isMap := is.(map[string]any); wasMap && isMap {
+			removeMissing(before, after)
+		}
+	}
 }
 
 // statusOf is the status of an object by its members. The rest of the object, mostly its template, is several times as large,

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // The schema requires the counters; a set that never had a status has none of them stored.
@@ -34,6 +35,28 @@ func TestAStatusIsSentWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+}
+
+// An application repeats the status of its rollout, in which a source, or what has failed, comes and goes.
+func TestWhatIsGoneWithinAMemberOfAStatusIsRemoved(t *testing.T) {
+	before, after := &oamv1beta1.Application{}, &oamv1beta1.Application{}
+	before.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: "shop-v2", LastSourceAppRevision: "shop-v1"}
+	after.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: "shop-v3"}
+	raw, err := statusPatch(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Status struct {
+			Rollout map[string]any `json:"rollout"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if source, named := got.Status.Rollout["LastSourceAppRevision"]; !named || source != nil || got.Status.Rollout["lastTargetAppRevision"] != "shop-v3" {
+		t.Errorf("the patch is %s", raw)
 	}
 }
 

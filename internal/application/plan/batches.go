@@ -83,6 +83,12 @@ func (p *planner) orphaned() bool {
 	return true
 }
 
+// isOver tells whether the rollout has succeeded in what it is asked for.
+func (p *planner) isOver() bool {
+	r := p.Rollout
+	return r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState && isSeen(r) && r.DeletionTimestamp == nil
+}
+
 // isSeen tells whether the status speaks of the spec as it stands.
 func isSeen(r *oamv1beta1.AppRollout) bool { return r.Status.ObservedGeneration == r.Generation }
 
@@ -96,9 +102,14 @@ func Current(c *Component) *unstructured.Unstructured {
 	return serving(c)
 }
 
-// resized tells whether a workload shall have another number of pods, and nobody else has the say about it.
+// resized tells whether a workload shall have another number of pods, and nobody else has the say about it. What the plan says counts
+// more than what was rendered: that is where the rollout goes.
 func (p *planner) resized(c *Component, live *unstructured.Unstructured) bool {
-	return c.Sized && int64(c.Size) != replicas(live) && !p.sizedByOthers(live) && !scaled(c)
+	size := int64(c.Size)
+	if wanted := p.App.Spec.RolloutPlan.TargetSize; wanted != nil {
+		size = int64(*wanted)
+	}
+	return c.Sized && size != replicas(live) && !p.sizedByOthers(live) && !scaled(c)
 }
 
 // scaled tells whether the component itself has an autoscaler.
@@ -111,6 +122,9 @@ func (p *planner) rolls(c *Component) {
 	p.plan.Rolling = "component " + c.Name
 	wanted := p.wanted(c)
 	if p.Rollout != nil && p.asks(wanted) {
+		if p.isOver() { // it works once, and what it has rolled out is not there any more
+			p.plan.Steps = append(p.plan.Steps, removal(p.Rollout, "it is over, and has to be done again"))
+		}
 		return
 	}
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wanted)
@@ -146,7 +160,7 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 	}
 	spec.SourceAppRevisionName = p.source(c)
 	if spec.RolloutPlan.TargetSize == nil && p.unfinished() == c && !c.Versions {
-		spec.RolloutPlan.TargetSize = p.interrupted()
+		spec.RolloutPlan.TargetSize = p.interrupted(c)
 	}
 	return spec
 }
@@ -159,28 +173,38 @@ func (p *planner) source(c *Component) string {
 		}
 		return deployedFrom(c.Live[0])
 	}
+	if most := replaced(c); most != nil {
+		return deployedFrom(most)
+	}
+	return ""
+}
+
+// replaced is the workload of a component on another revision that has most pods; nil for none.
+func replaced(c *Component) *unstructured.Unstructured {
 	var most *unstructured.Unstructured
 	for _, o := range c.Live {
 		if delivery.RevisionOf(o) != c.Revision && (most == nil || replicas(o) > replicas(most)) {
 			most = o
 		}
 	}
-	if most == nil {
-		return ""
-	}
-	return deployedFrom(most)
+	return most
 }
 
 func deployedFrom(o *unstructured.Unstructured) string {
 	return o.GetLabels()[oamv1beta1.LabelAppRevision]
 }
 
-// interrupted is the number of pods that an unfinished rollout was on its way to: several workloads have them between them.
-func (p *planner) interrupted() *int32 {
+// interrupted is the number of pods that an unfinished rollout was on its way to: several workloads have them between them. An
+// autoscaler may have given more than that to the one that is replaced.
+func (p *planner) interrupted(c *Component) *int32 {
+	size := p.Rollout.Spec.RolloutPlan.TargetSize
 	if n := p.Rollout.Status.RolloutTargetSize; n > 0 {
-		return ptr.To(n)
+		size = ptr.To(n)
 	}
-	return p.Rollout.Spec.RolloutPlan.TargetSize
+	if most := replaced(c); size != nil && most != nil && replicas(most) > int64(*size) {
+		size = ptr.To(int32(replicas(most)))
+	}
+	return size
 }
 
 // asks tells whether the AppRollout is asked for just that already.

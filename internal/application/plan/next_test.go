@@ -266,11 +266,22 @@ func TestWhatIsDoneNext(t *testing.T) {
 			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 10\nrolling: component cart"},
 		"what a rollout was asked for counts when it has not begun": {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 7), pair("shop-v2", "cart-r2", 3))), "cart", "shop-v1", "shop-v2", rolling, goesTo(-1), asked(10)),
 			"apply AppRollout shop: [cart] from shop-v1 to shop-v3, size 10\nrolling: component cart"},
+		"but no fewer than there are by now": {rollout(inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 5))), "cart", "", "shop-v2", rolling, goesTo(0), asked(1)),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
 		"what is asked for does not follow the pods":            {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 3), pair(latest, "cart-r3", 7))), "cart", "shop-v1", latest, rolling, goesTo(10), asked(10)), "rolling: component cart"},
 		"with its template as it was a workload is only marked": {inBatches(extra(component("cart", "Set", object("Set", "cart", "shop-v2", "cart-r3", pods(4))), service, old)), "apply Service cart\napply Set cart"},
 		"another size is a rollout of its own":                  {rollout(inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9)))), "cart", "shop-v2", latest, succeeded), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
-		"but not against an autoscaler":                         {inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))), scaler, object("Scaler", "cart", latest, "cart-r3"))), "done"},
-		"nor against a person":                                  {inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9), sizedBy("kubectl")))), "done"},
+		"to a size that the plan says it goes once": {func() plan.World {
+			w := inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))))
+			w.App.Spec.RolloutPlan.TargetSize = ptr.To[int32](9)
+			return rollout(w, "cart", "", latest, succeeded)
+		}(), "done"},
+		"what is deleted after a rollout is rolled out anew": {rollout(inBatches(component("cart", "Set")), "cart", "", latest, succeeded, asked(4)), "delete AppRollout shop\nrolling: component cart"},
+		"when the one before is gone": {rollout(inBatches(component("cart", "Set")), "cart", "", latest, succeeded, asked(4), func(r *oamv1beta1.AppRollout) {
+			r.DeletionTimestamp = ptr.To(metav1.Now())
+		}), "rolling: component cart"},
+		"but not against an autoscaler": {inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))), scaler, object("Scaler", "cart", latest, "cart-r3"))), "done"},
+		"nor against a person":          {inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9), sizedBy("kubectl")))), "done"},
 		"a kind that nobody can roll out is applied": {func() plan.World {
 			w := inBatches(component("cart", "Job"), component("other", "Set"))
 			w.Components[0].Driven = false

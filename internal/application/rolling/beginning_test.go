@@ -89,6 +89,9 @@ func TestTheTargetIsDeliveredSoThatNoPodMoves(t *testing.T) {
 		"the template and what holds its pods are one write": {
 			append(setsOf(t, nil, nil), live), asking("shop-v2", "shop-v1"), []string{"apply CloneSet cart image=a:2 partition=4 " + plain},
 		},
+		"another target that comes before anything is claimed is delivered too": {
+			append(setsOf(t, nil, nil), live), asking("shop-v2", "shop-v1", in(rolloutv1alpha1.VerifyingSpecState)), []string{"apply CloneSet cart image=a:2 partition=4 " + plain},
+		},
 		"one that was scaled keeps its size, and all of that is held": {
 			append(setsOf(t, nil, nil), five(live.DeepCopy())), asking("shop-v2", "shop-v1"), []string{"apply CloneSet cart image=a:2 partition=5 " + plain},
 		},

@@ -80,7 +80,7 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout
 	if r.DeletionTimestamp != nil || !begins(state) {
 		return s, nil
 	}
-	s, err := k.beginning(ctx, r, s, state == engine.None || state == engine.Locating)
+	s, err := k.beginning(ctx, r, s, state != engine.Initializing) // as long as nothing is claimed, another target takes the place of the one before
 	if apierrors.IsForbidden(err) { // only a person can help
 		return wait(s, "%s: Slipway needs that right", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -150,9 +151,24 @@ func (r subresource) Patch(ctx context.Context, obj client.Object, patch client.
 	return r.client.patch(ctx, r.name, obj, patch)
 }
 
-// Apply is not supported.
-func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-	return ErrUnsupported
+// Apply applies an object without a Go type on the server's side. The answer takes its place.
+func (c *Client) Apply(ctx context.Context, configuration runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("applying: %w", err)
+	}
+	loose, is := configuration.(runtime.Unstructured)
+	if !is {
+		return fmt.Errorf("applying a %T: %w", configuration, ErrUnsupported)
+	}
+	object := &unstructured.Unstructured{Object: loose.UnstructuredContent()}
+	options := (&client.ApplyOptions{}).ApplyOptions(opts)
+	stored, err := c.server.Apply(c.actor, options.FieldManager, object, options.Force != nil && *options.Force)
+	if err != nil {
+		return err
+	}
+	assign(object, stored)
+	loose.SetUnstructuredContent(object.Object)
+	return nil
 }
 
 // DeleteAllOf is not supported.

@@ -5,8 +5,10 @@ package api
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +19,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // Kind is one of the kinds that this server stores.
@@ -38,6 +41,13 @@ const (
 	DaemonSets
 	RolloutTraits
 	MetricTemplates
+	Applications
+	ApplicationRevisions
+	AppRollouts
+	ComponentDefinitions
+	TraitDefinitions
+	Services
+	Autoscalers
 	kinds // their number
 )
 
@@ -101,6 +111,17 @@ var shapes = [kinds]shape{
 		func(l *rolloutv1alpha1.RolloutTraitList) *[]rolloutv1alpha1.RolloutTrait { return &l.Items }),
 	MetricTemplates: of(rolloutv1alpha1.GroupVersion.Group, rolloutv1alpha1.MetricTemplateKind, "metrictemplates",
 		func(l *rolloutv1alpha1.MetricTemplateList) *[]rolloutv1alpha1.MetricTemplate { return &l.Items }),
+	Applications: of(oamv1beta1.GroupName, oamv1beta1.ApplicationKind, "applications", func(l *oamv1beta1.ApplicationList) *[]oamv1beta1.Application { return &l.Items }),
+	ApplicationRevisions: of(oamv1beta1.GroupName, oamv1beta1.ApplicationRevisionKind, "applicationrevisions",
+		func(l *oamv1beta1.ApplicationRevisionList) *[]oamv1beta1.ApplicationRevision { return &l.Items }),
+	AppRollouts: of(oamv1beta1.GroupName, oamv1beta1.AppRolloutKind, "approllouts", func(l *oamv1beta1.AppRolloutList) *[]oamv1beta1.AppRollout { return &l.Items }),
+	ComponentDefinitions: of(oamv1beta1.GroupName, oamv1beta1.ComponentDefinitionKind, "componentdefinitions",
+		func(l *oamv1beta1.ComponentDefinitionList) *[]oamv1beta1.ComponentDefinition { return &l.Items }),
+	TraitDefinitions: of(oamv1beta1.GroupName, oamv1beta1.TraitDefinitionKind, "traitdefinitions",
+		func(l *oamv1beta1.TraitDefinitionList) *[]oamv1beta1.TraitDefinition { return &l.Items }),
+	Services: of("", "Service", "services", func(l *corev1.ServiceList) *[]corev1.Service { return &l.Items }),
+	Autoscalers: of(autoscalingv2.GroupName, "HorizontalPodAutoscaler", "horizontalpodautoscalers",
+		func(l *autoscalingv2.HorizontalPodAutoscalerList) *[]autoscalingv2.HorizontalPodAutoscaler { return &l.Items }),
 }
 
 // byGroupKind finds the kind of an unstructured object.
@@ -152,8 +173,12 @@ func kindOfList(list client.ObjectList) Kind { return kindOf(list) }
 
 func kindOf(o any) Kind {
 	k, stored := byType[reflect.TypeOf(o)]
-	if loose, is := o.(*unstructured.Unstructured); is {
+	switch loose := o.(type) {
+	case *unstructured.Unstructured:
 		k, stored = byGroupKind[loose.GroupVersionKind().GroupKind()]
+	case *unstructured.UnstructuredList: // its kind may be that of its items
+		id := loose.GroupVersionKind().GroupKind()
+		k, stored = byGroupKind[schema.GroupKind{Group: id.Group, Kind: strings.TrimSuffix(id.Kind, "List")}]
 	}
 	if !stored {
 		panic(fmt.Sprintf("the simulated API server does not store %T", o))
@@ -190,7 +215,17 @@ func alias(dst, src client.Object) { shapes[KindOf(dst)].alias(dst, src) }
 // empty returns a new object of the kind.
 func (k Kind) empty() client.Object { return shapes[k].empty() }
 
-// fill puts the objects into a typed list. With shared, the items alias the stored objects.
+// fill puts the objects into a list. With shared, the items of a typed one alias the stored objects.
 func fill(list client.ObjectList, objects []client.Object, shared bool) {
+	if loose, is := list.(*unstructured.UnstructuredList); is {
+		id := loose.GroupVersionKind()
+		id.Kind = strings.TrimSuffix(id.Kind, "List")
+		loose.Items = make([]unstructured.Unstructured, len(objects))
+		for i, o := range objects {
+			loose.Items[i].SetGroupVersionKind(id)
+			assign(&loose.Items[i], o)
+		}
+		return
+	}
 	shapes[kindOfList(list)].fill(list, objects, shared)
 }

@@ -18,6 +18,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // Patch applies a JSON merge patch or, to the built-in kinds, a strategic merge patch. A resource version inside the
@@ -33,7 +34,7 @@ func (s *Server) Patch(actor string, kind Kind, key types.NamespacedName, sub Su
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("patching %s %s: %v", kind, key, err))
 	}
-	return s.replace(actor, kind, sub, before, after)
+	return s.replace(actor, kind, sub, before, after, false)
 }
 
 // touched is the object without the part that the subresource cannot change and that replace restores: to convert that part to
@@ -65,6 +66,16 @@ func touched(sub Subresource, before client.Object) client.Object {
 			return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Status: o.Status}
 		}
 		return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *oamv1beta1.Application:
+		if sub == Status {
+			return &oamv1beta1.Application{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &oamv1beta1.Application{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *oamv1beta1.AppRollout:
+		if sub == Status {
+			return &oamv1beta1.AppRollout{ObjectMeta: o.ObjectMeta, Status: o.Status}
+		}
+		return &oamv1beta1.AppRollout{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
 	case *corev1.Pod:
 		if sub == Status {
 			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}

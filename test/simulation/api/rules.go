@@ -20,6 +20,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // protection keeps a claim as long as pods use it.
@@ -62,6 +63,12 @@ func prepareForCreate(obj client.Object) {
 		o.Generation = 1
 	case *rolloutv1alpha1.RolloutTrait:
 		o.Status = rolloutv1alpha1.RolloutStatus{}
+		o.Generation = 1
+	case *oamv1beta1.Application:
+		o.Status = oamv1beta1.ApplicationStatus{}
+		o.Generation = 1
+	case *oamv1beta1.AppRollout:
+		o.Status = oamv1beta1.AppRolloutStatus{}
 		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
@@ -136,6 +143,16 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 	case *rolloutv1alpha1.RolloutTrait:
 		next := after.(*rolloutv1alpha1.RolloutTrait)
 		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *oamv1beta1.Application:
+		next := after.(*oamv1beta1.Application)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *oamv1beta1.AppRollout:
+		next := after.(*oamv1beta1.AppRollout)
+		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
+	case *oamv1beta1.ApplicationRevision:
+		if next := after.(*oamv1beta1.ApplicationRevision); !apiequality.Semantic.DeepEqual(old.Spec, next.Spec) {
+			return invalid(ApplicationRevisions, old, field.NewPath("spec"), nil, "a revision is never changed")
+		}
 	case *corev1.Pod:
 		return preparePod(sub, old, after.(*corev1.Pod))
 	case *corev1.PersistentVolumeClaim:

@@ -126,6 +126,10 @@ func sorted(objects map[types.NamespacedName]client.Object) []client.Object {
 func (s *Server) Create(actor string, obj client.Object) (client.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.create(actor, obj)
+}
+
+func (s *Server) create(actor string, obj client.Object) (client.Object, error) {
 	kind, key := KindOf(obj), client.ObjectKeyFromObject(obj)
 	if obj.GetResourceVersion() != "" {
 		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
@@ -161,7 +165,7 @@ func (s *Server) Modify(actor string, kind Kind, key types.NamespacedName, sub S
 	}
 	after := clone(before)
 	change(after)
-	return s.replace(actor, kind, sub, before, after)
+	return s.replace(actor, kind, sub, before, after, false)
 }
 
 // Update replaces an object, or the part of it that the subresource covers. A resource version in obj is a precondition.
@@ -173,11 +177,12 @@ func (s *Server) Update(actor string, sub Subresource, obj client.Object) (clien
 	if !exists {
 		return nil, apierrors.NewNotFound(kind.resource(), key.Name)
 	}
-	return s.replace(actor, kind, sub, before, clone(obj))
+	return s.replace(actor, kind, sub, before, clone(obj), false)
 }
 
-// replace stores after, which the caller made and hands over, in the place of before.
-func (s *Server) replace(actor string, kind Kind, sub Subresource, before, after client.Object) (client.Object, error) {
+// replace stores after, which the caller made and hands over, in the place of before. Who owns the fields of after was decided
+// when it was applied; else what differs is the actor's.
+func (s *Server) replace(actor string, kind Kind, sub Subresource, before, after client.Object, applied bool) (client.Object, error) {
 	if rv := after.GetResourceVersion(); rv != "" && rv != before.GetResourceVersion() {
 		return nil, apierrors.NewConflict(kind.resource(), before.GetName(),
 			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
@@ -196,6 +201,11 @@ func (s *Server) replace(actor string, kind Kind, sub Subresource, before, after
 	}
 	if apiequality.Semantic.DeepEqual(before, after) {
 		return before, nil // as the real server does: no change, no new resource version, no event
+	}
+	if !applied && sub == Main && len(before.GetManagedFields()) > 0 {
+		if err := own(actor, before, after); err != nil {
+			return nil, err
+		}
 	}
 	if done(after) {
 		s.remove(actor, kind, before)

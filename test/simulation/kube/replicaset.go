@@ -82,6 +82,8 @@ func (c *Controllers) deployment(d *appsv1.Deployment) func() {
 	}
 	want := ptr.Deref(d.Spec.Replicas, 1)
 	switch {
+	case newest == nil && c.Server.Get(api.ReplicaSets, client.ObjectKey{Namespace: d.Namespace, Name: name}) != nil:
+		return nil // that of a namesake, which is about to go
 	case newest == nil && !d.Spec.Paused:
 		return func() { c.createReplicaSet(d, name, hash, want) }
 	case newest != nil && *newest.Spec.Replicas != want && !(d.Spec.Paused && len(older) > 0):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -121,6 +122,14 @@ func (u *unreliable) Update(ctx context.Context, obj client.Object, opts ...clie
 
 func (u *unreliable) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	return u.write(describe("patch", obj), func() error { return u.Client.Patch(ctx, obj, patch, opts...) })
+}
+
+func (u *unreliable) Apply(ctx context.Context, configuration runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	what := "application of something"
+	if o, is := configuration.(client.Object); is {
+		what = "application of " + o.GetName()
+	}
+	return u.write(what, func() error { return u.Client.Apply(ctx, configuration, opts...) })
 }
 
 func (u *unreliable) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
