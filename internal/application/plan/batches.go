@@ -123,7 +123,7 @@ func (p *planner) rolls(c *Component) {
 	wanted := p.wanted(c)
 	if p.Rollout != nil && p.asks(wanted) {
 		if p.isOver() { // it works once, and what it has rolled out is not there any more
-			p.plan.Steps = append(p.plan.Steps, removal(p.Rollout, "it is over, and has to be done again"))
+			p.plan.Steps = append(p.plan.Steps, step.Delete(p.Rollout, "it is over, and has to be done again"))
 		}
 		return
 	}
