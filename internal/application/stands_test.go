@@ -138,7 +138,9 @@ func TestAKindThatGoesIsTold(t *testing.T) {
 	})
 	d := w.r.Dependencies
 	d.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
-		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error { return missing },
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return missing
+		},
 	})
 	w.r = New(d)
 	if err := w.look(); !apimeta.IsNoMatchError(err) {

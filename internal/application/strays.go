@@ -62,7 +62,9 @@ func (r *Reconciler) strays(ctx context.Context, app *oamv1beta1.Application, w 
 
 // isKnown tells whether an object was read for the decision already.
 func isKnown(w *plan.World, o *unstructured.Unstructured) bool {
-	same := func(known *unstructured.Unstructured) bool { return known != nil && delivery.KeyOf(known) == delivery.KeyOf(o) }
+	same := func(known *unstructured.Unstructured) bool {
+		return known != nil && delivery.KeyOf(known) == delivery.KeyOf(o)
+	}
 	return slices.ContainsFunc(w.Applied, same) || slices.ContainsFunc(w.Components, func(c plan.Component) bool {
 		return slices.ContainsFunc(c.Live, same) || slices.ContainsFunc(c.LiveExtras, same)
 	})
