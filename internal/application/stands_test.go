@@ -150,3 +150,62 @@ func TestAKindThatGoesIsTold(t *testing.T) {
 		t.Errorf("it says %s: %s", got.Reason, got.Message)
 	}
 }
+
+// The collector would take the application off an object that another one owns too, and nobody would be left who deletes it.
+func TestWhatNoStatusTellsOfGoesWithTheApplication(t *testing.T) {
+	w := newWorld(t, 10, app("a:1", "", inBatches))
+	w.settle()
+	rollout, a := get(w, &oamv1beta1.AppRollout{}, "shop"), w.app()
+	held := &kruisev1alpha1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "cart", Labels: map[string]string{
+		oamv1beta1.LabelAppName: "shop", oamv1beta1.LabelComponent: "cart", oamv1beta1.LabelAppRevision: "shop-v1", oamv1beta1.LabelComponentRevision: "cart-v1",
+	}}}
+	held.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: oamv1beta1.GroupVersion.String(), Kind: oamv1beta1.ApplicationKind, Name: a.Name, UID: a.UID},
+		*metav1.NewControllerRef(rollout, oamv1beta1.GroupVersion.WithKind(oamv1beta1.AppRolloutKind)),
+	}
+	if err := w.Create(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := w.look(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(held), held); !apierrors.IsNotFound(err) {
+		t.Errorf("it stays: %v", err)
+	}
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(a), a); !apierrors.IsNotFound(err) {
+		t.Errorf("the application stays: %v", err)
+	}
+}
+
+// What may not be read any more was the application's own, and the collector takes it.
+func TestARightThatIsMissingKeepsNoApplication(t *testing.T) {
+	w := newWorld(t, 10, app("a:1", "one", template))
+	w.settle()
+	a := w.app()
+	a.Status.AppliedResources = []oamv1beta1.AppliedResource{{APIVersion: "v1", Kind: "ConfigMap", Name: "cart"}}
+	if err := w.Status().Update(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	w.reading(func(of schema.GroupVersionKind) error {
+		if strings.HasPrefix(of.Kind, "ConfigMap") {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "cart", nil)
+		}
+		return nil
+	})
+	if err := w.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := w.look(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(a), a); !apierrors.IsNotFound(err) {
+		t.Errorf("the application stays: %v", err)
+	}
+}
