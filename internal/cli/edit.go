@@ -106,7 +106,11 @@ func (e *edit) try(ctx context.Context, run func(context.Context, *edit) error) 
 func (e *edit) refused(err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w\n%s needs get and patch of %s", err, e.env.Program, e.kind.resource())
+		resources := e.kind.resource()
+		if e.of != nil {
+			resources += " and of " + e.of.kind.resource()
+		}
+		return fmt.Errorf("%w\n%s needs get and patch of %s", err, e.env.Program, resources)
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%s %s has just been changed by somebody else; look again, and repeat the command: %w", e.kind.Name(), e.key(), err)
 	}
