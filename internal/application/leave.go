@@ -100,6 +100,11 @@ func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *p
 		return r.others.Steps(ctx, app.UID, steps), nil
 	}
 	outcomes, err := r.forget(ctx, app, strays)
+	if err == nil && len(outcomes) > 0 && apply.Errors(outcomes) == nil && !apply.Conflicts(outcomes) { // what only those had goes after them
+		var more []apply.Outcome
+		more, err = r.forget(ctx, app, strays)
+		outcomes = append(outcomes, more...)
+	}
 	if err == nil && len(outcomes) == 0 {
 		remembered.tidied = deployed
 	}

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +14,8 @@ import (
 )
 
 // prepare takes the steps that come before a rollout, or those that come after its last batch, when the workloads are let go.
-// What is refused keeps the engine waiting, and it says why.
+// What is refused keeps the engine waiting, and it says why. With an old view of the rollout nothing is done, and the error is
+// errOld: it could bring back what something newer has taken the place of.
 func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) ([]apply.Outcome, error) {
 	w, steps := &o.world, o.subject.First
 	if o.subject.Last != nil && !w.Target.Held && (w.Source == nil || !w.Source.Held) {
@@ -26,12 +28,23 @@ func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *obser
 		}
 		steps = append(steps, last...)
 	}
+	if len(steps) > 0 {
+		switch current, err := r.isCurrent(ctx, object); {
+		case err != nil:
+			return nil, err
+		case !current:
+			return nil, errOld
+		}
+	}
 	outcomes := r.others.Steps(ctx, object.GetUID(), steps)
 	if err := apply.Errors(outcomes); err != nil {
 		w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
 	}
 	return outcomes, nil
 }
+
+// errOld says that the view of a rollout is old. What is newer is on its way to the cache.
+var errOld = errors.New("the view of the rollout is old")
 
 // looksAgain is how soon to look at what steps have changed; 0 when there were none, or what was refused has to be told. Nothing is
 // decided before that look: a rollout that began without what comes before it would move pods to something else.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,11 +93,37 @@ func TestARolloutBeginsWithWhatComesFirst(t *testing.T) {
 	}
 }
 
+func release() *rolloutv1alpha1.RolloutTrait {
+	return &rolloutv1alpha1.RolloutTrait{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "release", UID: "u"}}
+}
+
+// A manager that has just started may see a rollout as it was long ago, with a target that another one has taken the place of.
+func TestWithAnOldViewNothingIsPrepared(t *testing.T) {
+	trait := release()
+	d := newDesk(t, nil, trait)
+	d.others = apply.New(interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			t.Error("it was done")
+			return nil
+		},
+	}), nil, apply.Options{})
+	subject, err := prepared{first: true}.Subject(t.Context(), trait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := trait.DeepCopy()
+	old.ResourceVersion = "1"
+	if _, err := d.prepare(t.Context(), old, &observed{subject: subject}); !errors.Is(err, errOld) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
 // What comes last waits until the workloads are let go.
 func TestWhatComesLastWaitsForTheWorkloads(t *testing.T) {
 	for sentence, held := range map[string]bool{"while one is held": true, "when it is let go": false} {
 		t.Run(sentence, func(t *testing.T) {
-			d := newDesk(t, nil)
+			trait := release()
+			d := newDesk(t, nil, trait)
 			var applied []string
 			writer := interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
 				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
@@ -113,7 +138,7 @@ func TestWhatComesLastWaitsForTheWorkloads(t *testing.T) {
 			}
 			o := observed{subject: subject}
 			o.world.Target.Held = held
-			if _, err := d.prepare(t.Context(), &corev1.ConfigMap{}, &o); err != nil {
+			if _, err := d.prepare(t.Context(), trait, &o); err != nil {
 				t.Fatal(err)
 			}
 			if took := len(applied) > 0; took == held {
@@ -138,7 +163,8 @@ func TestWhatComesLastIsNotAskedForTooEarly(t *testing.T) {
 		"nothing is told while one is held": {forbidden, nil, true, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			d := newDesk(t, nil)
+			trait := release()
+			d := newDesk(t, nil, trait)
 			d.others = apply.New(interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
 				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 					return nil
@@ -150,7 +176,7 @@ func TestWhatComesLastIsNotAskedForTooEarly(t *testing.T) {
 			}
 			o := observed{subject: subject}
 			o.world.Target.Held = c.held
-			if _, err := d.prepare(t.Context(), &corev1.ConfigMap{}, &o); !errors.Is(err, c.want) {
+			if _, err := d.prepare(t.Context(), trait, &o); !errors.Is(err, c.want) {
 				t.Errorf("it fails with %v", err)
 			}
 			if (o.world.Blocked != "") != (c.blocked != "") || !strings.Contains(o.world.Blocked, c.blocked) {

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -110,7 +111,10 @@ func (r *Reconciler) pass(ctx context.Context, object client.Object) (ctrl.Resul
 		return ctrl.Result{}, fmt.Errorf("observing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	prepared, err := r.prepare(ctx, object, &seen)
-	if err != nil {
+	switch {
+	case errors.Is(err, errOld):
+		return ctrl.Result{RequeueAfter: lookAnew}, nil
+	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("preparing %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	if soon := looksAgain(prepared); soon > 0 {

@@ -106,8 +106,8 @@ func Current(c *Component) *unstructured.Unstructured {
 // more than what was rendered: that is where the rollout goes.
 func (p *planner) resized(c *Component, live *unstructured.Unstructured) bool {
 	size := int64(c.Size)
-	if wanted := p.App.Spec.RolloutPlan.TargetSize; wanted != nil {
-		size = int64(*wanted)
+	if plan := p.App.Spec.RolloutPlan; plan != nil && plan.TargetSize != nil {
+		size = int64(*plan.TargetSize)
 	}
 	return c.Sized && size != replicas(live) && !p.sizedByOthers(live) && !scaled(c)
 }
@@ -148,6 +148,9 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		spec.SourceAppRevisionName = p.Rollout.Spec.SourceAppRevisionName
 		if spec.RolloutPlan.TargetSize == nil {
 			spec.RolloutPlan.TargetSize = p.Rollout.Spec.RolloutPlan.TargetSize
+			if p.Rollout.Status.Running == nil && !c.Versions { // an autoscaler was faster
+				spec.RolloutPlan.TargetSize = enough(spec.RolloutPlan.TargetSize, c)
+			}
 		}
 		return spec
 	}
@@ -201,8 +204,13 @@ func (p *planner) interrupted(c *Component) *int32 {
 	if n := p.Rollout.Status.RolloutTargetSize; n > 0 {
 		size = ptr.To(n)
 	}
+	return enough(size, c)
+}
+
+// enough is a size, or that of the workload that is replaced when that has more pods.
+func enough(size *int32, c *Component) *int32 {
 	if most := replaced(c); size != nil && most != nil && replicas(most) > int64(*size) {
-		size = ptr.To(int32(replicas(most)))
+		return ptr.To(int32(replicas(most)))
 	}
 	return size
 }

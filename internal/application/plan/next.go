@@ -51,12 +51,18 @@ func (p *planner) atOnce() {
 		switch {
 		case live == nil && c.Named != nil:
 			p.foreign(c.Named)
-		case live == nil || !delivery.Is(live, p.Latest):
+		case live == nil, !delivery.Is(live, p.Latest), p.unscaled(c, live):
 			p.apply(c, p.workload(c, live), live)
 		case c.Opened != nil:
 			p.plan.Steps = append(p.plan.Steps, step.ChangeSet{Because: "there is no rolloutPlan that holds it back", Before: live, After: c.Opened})
 		}
 	}
+}
+
+// unscaled tells whether a workload has not the pods that it was rendered with, and nobody else has the say about it: a rollout that
+// began it at no pods, or had not come to all of them, was ended. An autoscaler does nothing for one without pods.
+func (p *planner) unscaled(c *Component, live *unstructured.Unstructured) bool {
+	return p.resized(c, live) || c.Sized && c.Size > 0 && replicas(live) == 0 && !p.sizedByOthers(live)
 }
 
 // stops ends the rollout of an application that has no plan any more. What it holds has to be let go first.

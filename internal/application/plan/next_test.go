@@ -222,6 +222,11 @@ func TestWhatIsDoneNext(t *testing.T) {
 			w.Components[0].Named = object("Set", "cart", "", "")
 			return w
 		}(), "blocked: Set cart is there, and is not this application's: delete it, or rename what the component makes"},
+		"what a rollout has begun at no pods gets them": {atOnce(component("cart", "One", pair(latest, "cart-r3", 0), pair("shop-v2", "cart-r2", 4))), "apply One cart-r3, 4 pods"},
+		"also when an autoscaler has the say then": {func() plan.World {
+			w := atOnce(extra(component("cart", "One", pair(latest, "cart-r3", 0)), scaler, object("Scaler", "cart", latest, "cart-r3")))
+			return w
+		}(), "apply One cart-r3, 4 pods"},
 		"what a rollout has left is opened": {func() plan.World {
 			w := atOnce(component("cart", "Set", now))
 			w.Components[0].Opened = now
@@ -297,6 +302,8 @@ func TestWhatIsDoneNext(t *testing.T) {
 			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 10\nrolling: component cart"},
 		"what a rollout was asked for counts when it has not begun": {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 7), pair("shop-v2", "cart-r2", 3))), "cart", "shop-v1", "shop-v2", rolling, goesTo(-1), asked(10)),
 			"apply AppRollout shop: [cart] from shop-v1 to shop-v3, size 10\nrolling: component cart"},
+		"nor when it was asked for too few": {rollout(inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 5), pair(latest, "cart-r3", 0))), "cart", "shop-v2", latest, failed, asked(1)),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
 		"but no fewer than there are by now": {rollout(inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 5))), "cart", "", "shop-v2", rolling, goesTo(0), asked(1)),
 			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
 		"what is asked for does not follow the pods":            {rollout(inBatches(component("cart", "One", pair("shop-v1", "cart-r1", 3), pair(latest, "cart-r3", 7))), "cart", "shop-v1", latest, rolling, goesTo(10), asked(10)), "rolling: component cart"},

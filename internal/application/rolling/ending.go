@@ -105,13 +105,14 @@ func (k AppRollouts) wake(c *change, w *workloads) []step.Step {
 }
 
 // back has a workload that was brought back to the template of the source say so, or it would be taken for the target. It has
-// that template already, so no pod moves.
+// that template already, mostly; else its pods are held, so that none moves.
 func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []step.Step {
 	live := w.seen.Object
 	if w.pair || r.Status.Ending != rolloutv1alpha1.RevertEnding || live == nil || w.seen.Workload.Held || !delivery.Is(live, c.target.revision.Name) {
 		return nil
 	}
-	o := c.marked(c.source, w.seen.Deliver(c.source.component.Workload, false, apply.FieldManager))
+	another := !w.seen.Has(c.source.component.Workload) // its pods had never all come to the source, and are back where they were before
+	o := c.marked(c.source, w.seen.Deliver(c.source.component.Workload, another, apply.FieldManager))
 	o.SetName(live.GetName())
 	o.SetUID(live.GetUID())
 	o.SetResourceVersion(live.GetResourceVersion())

@@ -81,7 +81,7 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout
 		return s, nil
 	}
 	s, err := k.beginning(ctx, r, s, state != engine.Initializing) // as long as nothing is claimed, another target takes the place of the one before
-	if apierrors.IsForbidden(err) { // only a person can help
+	if apierrors.IsForbidden(err) {                                // only a person can help
 		return wait(s, "%s: Slipway needs that right", err)
 	}
 	return s, err

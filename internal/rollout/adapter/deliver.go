@@ -46,6 +46,12 @@ func (s *Seen) Deliver(rendered *unstructured.Unstructured, another bool, manage
 	return o
 }
 
+// Has tells whether a workload that is there has the pod template of a rendered one, whatever the server has added to it.
+func (s *Seen) Has(rendered *unstructured.Unstructured) bool {
+	template, err := identity(s.Kind.places().template.tree(rendered))
+	return err == nil && template == s.Workload.Template
+}
+
 // Size is how many pods a rendered workload of the kind asks for, and whether the kind has such a number.
 func Size(k Kind, rendered *unstructured.Unstructured) (int, bool) {
 	where := k.places().replicas

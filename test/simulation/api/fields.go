@@ -116,7 +116,9 @@ func addSchemas(schemas map[string]*spec.Schema, raw []byte, metadata spec.Ref) 
 // oneVersion is for kinds that have one version, and no defaults but those that objects are stored with.
 type oneVersion struct{}
 
-func (oneVersion) Convert(_, _, _ any) error { return fmt.Errorf("converting into another object: %w", ErrUnsupported) }
+func (oneVersion) Convert(_, _, _ any) error {
+	return fmt.Errorf("converting into another object: %w", ErrUnsupported)
+}
 
 func (oneVersion) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
 	return in, nil

@@ -121,7 +121,9 @@ var shapes = [kinds]shape{
 		func(l *oamv1beta1.TraitDefinitionList) *[]oamv1beta1.TraitDefinition { return &l.Items }),
 	Services: of("", "Service", "services", func(l *corev1.ServiceList) *[]corev1.Service { return &l.Items }),
 	Autoscalers: of(autoscalingv2.GroupName, "HorizontalPodAutoscaler", "horizontalpodautoscalers",
-		func(l *autoscalingv2.HorizontalPodAutoscalerList) *[]autoscalingv2.HorizontalPodAutoscaler { return &l.Items }),
+		func(l *autoscalingv2.HorizontalPodAutoscalerList) *[]autoscalingv2.HorizontalPodAutoscaler {
+			return &l.Items
+		}),
 }
 
 // byGroupKind finds the kind of an unstructured object.

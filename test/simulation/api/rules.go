@@ -107,6 +107,20 @@ func validateCreate(obj client.Object) error {
 			return invalid(KindOf(obj), obj, field.NewPath("metadata", "ownerReferences"), o, "must be complete")
 		}
 	}
+	return validateControllers(obj)
+}
+
+// validateControllers: only one owner may be the controller.
+func validateControllers(obj client.Object) error {
+	controllers := 0
+	for _, o := range obj.GetOwnerReferences() {
+		if ptr.Deref(o.Controller, false) {
+			controllers++
+		}
+	}
+	if controllers > 1 {
+		return invalid(KindOf(obj), obj, field.NewPath("metadata", "ownerReferences"), obj.GetOwnerReferences(), "Only one reference can have Controller set to true")
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -196,7 +197,7 @@ func (s *Server) replace(actor string, kind Kind, sub Subresource, before, after
 	after.SetDeletionTimestamp(before.GetDeletionTimestamp())
 	after.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
 	after.SetGeneration(before.GetGeneration())
-	if err := prepareForUpdate(sub, before, after); err != nil {
+	if err := errors.Join(prepareForUpdate(sub, before, after), validateControllers(after)); err != nil {
 		return nil, err
 	}
 	if apiequality.Semantic.DeepEqual(before, after) {

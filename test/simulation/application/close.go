@@ -58,6 +58,14 @@ func (s *tale) LastEdit() {
 	s.closing = true
 	s.Calms()
 	s.scaler.load = 0
+	if s.rollout(byHand) == nil {
+		s.lastEdit()
+	}
+}
+
+// lastEdit comes when nobody else holds anything any more.
+func (s *tale) lastEdit() {
+	s.last = true
 	if app := s.app(); app != nil && app.DeletionTimestamp == nil {
 		s.edit(func(a *oamv1beta1.Application) {
 			a.Annotations = nil
@@ -74,15 +82,18 @@ func (s *tale) close(add func(weight int, do func())) {
 	if s.app() == nil {
 		add(10, s.newApplication)
 	}
-	if r := s.rollout(byHand); r != nil && r.DeletionTimestamp == nil {
+	switch r := s.rollout(byHand); {
+	case r != nil && r.DeletionTimestamp == nil:
 		add(10, func() { s.remove(r) })
+	case r == nil && !s.last:
+		add(10, s.lastEdit)
 	}
 }
 
 // Converged compares the world with what was asked for last.
 func (s *tale) Converged() error {
 	j := s.of.judge
-	if err := errors.Join(j.settled(), j.deployed()); err != nil || s.About(handful) {
+	if err := errors.Join(j.settled(), j.deployed()); err != nil {
 		return err
 	}
 	return j.kept(s.app())

@@ -4,6 +4,7 @@ package application
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,8 +30,8 @@ type tale struct {
 	// contents are all that was ever asked for, for going back.
 	contents [][]oamv1beta1.ApplicationComponent
 	versions int // so far
-	// closing: the last edit was made.
-	closing bool
+	// closing: the storm is over. last: the last edit was made.
+	closing, last bool
 }
 
 var _ world.Users = &tale{}
@@ -87,6 +88,7 @@ func (s *tale) newApplication() {
 	case s.closing || s.Random.IntN(6) > 0:
 		app.Spec.RolloutPlan = s.plan()
 	}
+	s.mend(app)
 	s.note(app)
 	s.Create(app)
 }
@@ -153,8 +155,20 @@ func (s *tale) plan() *rolloutv1alpha1.RolloutPlan {
 func (s *tale) edit(change func(*oamv1beta1.Application)) {
 	s.Edit(func(o client.Object) {
 		change(typed(o))
+		s.mend(typed(o))
 		s.note(typed(o))
 	})
+}
+
+// mend lets no broken version go without a plan: its Deployment would be in the middle of its own update for ever, and a rollout that
+// comes later waits for that.
+func (s *tale) mend(a *oamv1beta1.Application) {
+	for i := range a.Spec.Components {
+		c := &a.Spec.Components[i]
+		if a.Spec.RolloutPlan == nil && !a.IsRolloutTemplate() && strings.HasSuffix(askedOf(c).version, "-broken") {
+			c.Properties = component("", "", strings.TrimSuffix(s.version(), "-broken")).Properties
+		}
+	}
 }
 
 // EditOnce is one thing that a person, or another program, does.
@@ -369,4 +383,3 @@ func (s *tale) Chores(add func(weight int, do func())) {
 		s.close(add)
 	}
 }
-
