@@ -273,7 +273,7 @@ func TestWhatIsDoneNext(t *testing.T) {
 			return w
 		}(), "delete Service cart"},
 		"nobody knows of a kind that nobody can roll out when its pods are there": {func() plan.World {
-			w := atOnce(component("cart", "Job", object("Job", "cart", latest, "cart-r3")))
+			w := atOnce(component("cart", "Job", object("Job", "cart", latest, "cart-r3", pods(4))))
 			w.Components[0].Driven, w.Components[0].Healthy = false, false
 			w.Applied = []*unstructured.Unstructured{object("One", "cart", "shop-v2", "cart-r2", workload)}
 			return w
