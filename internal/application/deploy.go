@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -102,6 +103,16 @@ func (r *Reconciler) tell(w *plan.World, next plan.Plan, outcomes []apply.Outcom
 	default:
 		tellDone(w, told)
 	}
+}
+
+// tellForbidden says what may not be read: only a person can help. Other errors of reading say nothing about the application.
+func (r *Reconciler) tellForbidden(ctx context.Context, app *oamv1beta1.Application, told *telling, outcomes []apply.Outcome, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return nil
+	}
+	told.no(oamv1beta1.ConditionApplied, "ApplyFailed", err.Error()+": Slipway needs that right")
+	told.phase(oamv1beta1.ApplicationRunningFailed)
+	return r.report(ctx, app, told, outcomes)
 }
 
 // not says what keeps objects from being applied. While the release is not over, it is what the rollout waits for too: nobody who

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
-	"slipway.dev/slipway/internal/application/delivery"
 	"slipway.dev/slipway/internal/application/plan"
 	"slipway.dev/slipway/internal/application/revision"
 	"slipway.dev/slipway/internal/apply"
@@ -48,10 +47,11 @@ func (r *Reconciler) leave(ctx context.Context, app *oamv1beta1.Application) (ct
 	return report.Result(outcomes, nil, nil)
 }
 
-// left are the steps that delete the rollout, and all that was applied.
+// left are the steps that delete the rollout, and all that was applied, whether the status tells of it or not. What may not be read any
+// more is left to the collector.
 func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]step.Step, error) {
 	const why = step.Because("the application is deleted")
-	of := delivery.Application{Namespace: app.Namespace, Name: app.Name, UID: app.UID}
+	w := &plan.World{App: app}
 	var steps []step.Step
 	rollout := &oamv1beta1.AppRollout{}
 	switch err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), rollout); {
@@ -63,10 +63,19 @@ func (r *Reconciler) left(ctx context.Context, app *oamv1beta1.Application) ([]s
 	for i := range app.Status.AppliedResources {
 		a := &app.Status.AppliedResources[i]
 		o, err := r.live(ctx, app.Namespace, schema.FromAPIVersionAndKind(a.APIVersion, a.Kind), a.Name)
-		if err != nil {
+		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
-		if o != nil && o.GetDeletionTimestamp() == nil && of.Owns(o) {
+		if o != nil {
+			w.Applied = append(w.Applied, o)
+		}
+	}
+	strays, err := r.strays(ctx, app, w)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range append(w.Applied, strays...) {
+		if o.GetDeletionTimestamp() == nil && w.Owns(o) {
 			steps = append(steps, step.Delete(o, why))
 		}
 	}
@@ -79,9 +88,12 @@ func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *p
 	if remembered.tidied == deployed {
 		return nil, nil
 	}
-	strays, err := r.strays(ctx, app, w)
-	if err != nil {
-		return nil, err
+	var strays []*unstructured.Unstructured
+	if known := app.Status.LatestRevision; known != nil && known.Revision > 1 { // all that the first one has was read
+		var err error
+		if strays, err = r.strays(ctx, app, w); err != nil {
+			return nil, err
+		}
 	}
 	w.Applied = append(w.Applied, strays...)
 	if steps := r.Plan(*w).Steps; len(steps) > 0 {

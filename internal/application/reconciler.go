@@ -4,7 +4,9 @@ package application
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -146,7 +148,7 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	}
 	w, next, err := r.decides(ctx, app, latest)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err)
+		return ctrl.Result{}, errors.Join(fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err), r.tellForbidden(ctx, app, told, outcomes, err))
 	}
 	if latest == was && !next.Done {
 		return r.pass(ctx, app, remembered) // what is done is done by the revision as it is stored
@@ -159,5 +161,15 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil {
 		remembered.rest = rested(app, asks.hash, &w)
 	}
-	return report.Result(outcomes, told.failed, reported)
+	return report.Result(outcomes, told.failed, reported, looksAgain(next))
 }
+
+// looksAgain is how soon to look again at what nobody tells of: what is somebody else's, and in the way, is not watched.
+func looksAgain(next plan.Plan) time.Duration {
+	if next.Blocked == "" {
+		return 0
+	}
+	return lookBlocked
+}
+
+const lookBlocked = 10 * time.Second

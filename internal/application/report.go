@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/plan"
@@ -107,17 +108,15 @@ func (t *telling) resources(w *plan.World, outcomes []apply.Outcome) {
 		r := oamv1beta1.AppliedResource{
 			APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: w.App.Namespace, Name: o.GetName(), UID: o.GetUID(), Component: component,
 		}
-		same := func(a oamv1beta1.AppliedResource) bool {
-			return a.APIVersion == r.APIVersion && a.Kind == r.Kind && a.Name == r.Name
+		group := o.GroupVersionKind().Group
+		same := func(a oamv1beta1.AppliedResource) bool { // whatever the version of its kind
+			return schema.FromAPIVersionAndKind(a.APIVersion, a.Kind).Group == group && a.Kind == r.Kind && a.Name == r.Name
 		}
 		if !slices.ContainsFunc(all, same) {
 			all = append(all, r)
 		}
 	}
 	of := func(o *unstructured.Unstructured) string { return o.GetLabels()[oamv1beta1.LabelComponent] }
-	for _, o := range w.Applied {
-		add(o, of(o))
-	}
 	for i := range w.Components {
 		c := &w.Components[i]
 		for _, o := range slices.Concat(c.Live, c.LiveExtras) {
@@ -125,6 +124,9 @@ func (t *telling) resources(w *plan.World, outcomes []apply.Outcome) {
 				add(o, c.Name)
 			}
 		}
+	}
+	for _, o := range w.Applied {
+		add(o, of(o))
 	}
 	for _, outcome := range outcomes {
 		if s, is := outcome.Step.(step.Apply); is && outcome.Err == nil && s.Object.GetKind() != oamv1beta1.AppRolloutKind {

@@ -38,3 +38,23 @@ func TestHealthyComponentsAreCounted(t *testing.T) {
 		})
 	}
 }
+
+// An object that a template gives in another version of its kind is the same object.
+func TestWhatIsAppliedIsToldOnce(t *testing.T) {
+	app := &oamv1beta1.Application{}
+	app.UID = "app"
+	scaler := func(version string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{}}
+		o.SetAPIVersion("autoscaling/" + version)
+		o.SetKind("HorizontalPodAutoscaler")
+		o.SetName("cart")
+		delivery.Application{UID: "app", Name: "shop"}.Own(o)
+		return o
+	}
+	c := plan.Component{LiveExtras: []*unstructured.Unstructured{scaler("v2")}}
+	told := &telling{}
+	told.resources(&plan.World{App: app, Components: []plan.Component{c}, Applied: []*unstructured.Unstructured{scaler("v1")}}, nil)
+	if all := told.status.AppliedResources; len(all) != 1 || all[0].APIVersion != "autoscaling/v2" {
+		t.Errorf("it tells of %+v", all)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,11 +20,8 @@ import (
 
 // strays are objects of the application that neither its status nor its latest revision has. A manager can die between a write and
 // its status, and a rollout can bring objects of a revision that another one takes the place of before anybody has looked. They are
-// found by their label, among the kinds that any revision of the application has: so the first one has none.
+// found by their label, among the kinds that any revision of the application has and that may be read: of others it has made none.
 func (r *Reconciler) strays(ctx context.Context, app *oamv1beta1.Application, w *plan.World) ([]*unstructured.Unstructured, error) {
-	if known := app.Status.LatestRevision; known == nil || known.Revision <= 1 {
-		return nil, nil
-	}
 	history, _, err := r.history(ctx, app)
 	if err != nil {
 		return nil, err
@@ -31,12 +29,9 @@ func (r *Reconciler) strays(ctx context.Context, app *oamv1beta1.Application, w 
 	var kinds []schema.GroupVersionKind
 	for _, recorded := range history.Own {
 		for i := range recorded.Spec.ComponentRevisions {
-			rendered, err := delivery.Read(&recorded.Spec.ComponentRevisions[i])
-			if err != nil {
-				return nil, fmt.Errorf("reading ApplicationRevision %s: %w", recorded.Name, err)
-			}
+			rendered, _ := delivery.Read(&recorded.Spec.ComponentRevisions[i]) // it has what was read until then, and the rest was never applied
 			for _, o := range append(rendered.Extras, rendered.Workload) {
-				if !slices.Contains(kinds, o.GroupVersionKind()) {
+				if o != nil && !slices.Contains(kinds, o.GroupVersionKind()) {
 					kinds = append(kinds, o.GroupVersionKind())
 				}
 			}
@@ -47,7 +42,7 @@ func (r *Reconciler) strays(ctx context.Context, app *oamv1beta1.Application, w 
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
 		switch err := r.Live.List(ctx, list, client.InNamespace(app.Namespace), client.MatchingLabels{oamv1beta1.LabelAppName: app.Name}); {
-		case apimeta.IsNoMatchError(err):
+		case apimeta.IsNoMatchError(err), apierrors.IsForbidden(err):
 		case err != nil:
 			return nil, fmt.Errorf("listing what the application has of kind %s: %w", kind.Kind, err)
 		}

@@ -31,12 +31,16 @@ func Object(ctx context.Context, from client.Reader, namespace string, kind sche
 	return o, nil
 }
 
-// Workloads are those of a component that the application owns and that are not being deleted, by name.
+// Workloads are those of a component that the application owns and that are not being deleted, by name; none of a kind that there is
+// not.
 func Workloads(ctx context.Context, from client.Reader, of delivery.Application, kind schema.GroupVersionKind, component string) ([]*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
 	labels := client.MatchingLabels{oamv1beta1.LabelAppName: of.Name, oamv1beta1.LabelComponent: component}
-	if err := from.List(ctx, list, client.InNamespace(of.Namespace), labels); err != nil {
+	switch err := from.List(ctx, list, client.InNamespace(of.Namespace), labels); {
+	case apimeta.IsNoMatchError(err):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("listing the workloads of component %s: %w", component, err)
 	}
 	var all []*unstructured.Unstructured

@@ -69,6 +69,13 @@ func pods(n int64) func(*unstructured.Unstructured) {
 	}
 }
 
+// workload says that an object was rendered as the workload of a component.
+func workload(o *unstructured.Unstructured) {
+	labels := o.GetLabels()
+	labels[oamv1beta1.LabelWorkloadType] = "set"
+	o.SetLabels(labels)
+}
+
 // sizedBy says who has written the size.
 func sizedBy(manager string) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) {
@@ -247,6 +254,30 @@ func TestWhatIsDoneNext(t *testing.T) {
 			return w
 		}(), "done"},
 		"and goes when it has all": {atOnce(component("cart", "One", pair(latest, "cart-r3", 4), pair("shop-v2", "cart-r2", 2))), "delete One cart-r2"},
+
+		"what has another kind now stays while its successor lacks pods": {func() plan.World {
+			w := atOnce(component("cart", "Set", now))
+			w.Components[0].Healthy = false
+			w.Applied = []*unstructured.Unstructured{object("One", "cart", "shop-v2", "cart-r2", workload)}
+			return w
+		}(), "done"},
+		"and goes when that has all": {func() plan.World {
+			w := atOnce(component("cart", "Set", now))
+			w.Applied = []*unstructured.Unstructured{object("One", "cart", "shop-v2", "cart-r2", workload)}
+			return w
+		}(), "delete One cart"},
+		"what a component had beside its workload goes at once": {func() plan.World {
+			w := atOnce(component("cart", "Set", now))
+			w.Components[0].Healthy = false
+			w.Applied = []*unstructured.Unstructured{object("Service", "cart", "shop-v2", "cart-r2")}
+			return w
+		}(), "delete Service cart"},
+		"nobody knows of a kind that nobody can roll out when its pods are there": {func() plan.World {
+			w := atOnce(component("cart", "Job", object("Job", "cart", latest, "cart-r3", pods(4))))
+			w.Components[0].Driven, w.Components[0].Healthy = false, false
+			w.Applied = []*unstructured.Unstructured{object("One", "cart", "shop-v2", "cart-r2", workload)}
+			return w
+		}(), "delete One cart"},
 
 		"a first release goes from none to its size": {inBatches(component("cart", "Set")), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
 		"one that has no pods yet as well":           {inBatches(component("cart", "Set", object("Set", "cart", "shop-v2", "cart-r2", pods(0)))), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},

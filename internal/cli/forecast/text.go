@@ -66,7 +66,6 @@ func (t *text) head() {
 	}
 }
 
-// reach says for each older revision of living pods whether they can be kept, and if not, because of which fields.
 func groupLine(g story.Group) string {
 	switch {
 	case g.Done:

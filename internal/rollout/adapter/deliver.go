@@ -74,7 +74,7 @@ func HoldsTwoVersions(k Kind) bool {
 // Opened is a workload as it would be if no rollout had left anything in it that holds back pods, so that its own controller rolls
 // out what it has; nil when it is so. What was rendered, and what people have set, stays.
 func (s *Seen) Opened(rendered *unstructured.Unstructured, managers ...string) *unstructured.Unstructured {
-	if s.Kind == nil || s.Object == nil || s.Workload.Held {
+	if s.Kind == nil || s.Object == nil || s.Workload.Held || s.Workload.Owner != "" { // somebody's rollout holds it
 		return nil
 	}
 	where, o := s.Kind.places(), s.Object.DeepCopy()

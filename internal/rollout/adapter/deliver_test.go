@@ -115,3 +115,37 @@ func TestKindsThatHoldTwoVersions(t *testing.T) {
 		}
 	}
 }
+
+// What a rollout has left in a workload is taken out of it, and what one still holds back with stays.
+func TestAWorkloadIsOpenedWhenNoRolloutHoldsIt(t *testing.T) {
+	looker := Holder{Own: holder.Own}
+	for sentence, c := range map[string]struct {
+		held bool
+		want bool
+	}{
+		"one that a rollout has left":             {false, true},
+		"one that somebody's rollout still holds": {true, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := server(t, workload(t, "CloneSet", nil), bothRevisions(t)...)
+			if c.held {
+				s = held(t, "CloneSet", nil)
+			}
+			ours := func(o *unstructured.Unstructured) {
+				o.SetManagedFields([]metav1.ManagedFieldsEntry{{
+					Manager: "slipway-manager", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:updateStrategy":{"f:partition":{}}}}`),
+				}})
+			}
+			live := stored(t, "CloneSet", s)
+			ours(live)
+			seen, err := (&Adapters{Live: s, Mapper: s.RESTMapper(), Registry: registry(t)}).ObserveObject(t.Context(), live, looker, Ask{Looks: true}, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rendered := &unstructured.Unstructured{Object: map[string]any{}}
+			if opened := seen.Opened(rendered, "slipway-manager") != nil; opened != c.want {
+				t.Errorf("it is opened: %v", opened)
+			}
+		})
+	}
+}
