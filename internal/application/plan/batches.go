@@ -48,14 +48,21 @@ func (p *planner) inBatches() {
 		case !delivery.Is(live, p.Latest):
 			p.extras(c)
 			p.apply(c, c.Settled, live)
-		case p.resized(c, live):
+		case c.halfway(), p.resized(c, live):
 			p.rolls(c)
 			return
 		default:
 			p.extras(c)
+			if c.Opened != nil && c.Healthy {
+				p.open(live, c.Opened, "all its pods are on the newest template, and nothing rolls it out")
+			}
 		}
 	}
 }
+
+// halfway tells whether somebody has taken away the rollout that a workload was in the middle of: its pods are of two versions, and
+// held back there.
+func (c *Component) halfway() bool { return c.Mixed && c.Opened != nil }
 
 // unfinished is the component that a rollout is about that has not succeeded.
 func (p *planner) unfinished() *Component {
@@ -155,6 +162,12 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		return spec
 	}
 	live := Current(c)
+	if live != nil && delivery.RevisionOf(live) == c.Revision && p.unfinished() != c && c.halfway() {
+		if spec.SourceAppRevisionName = p.formerSource(c); spec.SourceAppRevisionName == "" && spec.RolloutPlan.TargetSize == nil {
+			spec.RolloutPlan.TargetSize = ptr.To(int32(replicas(live))) // one of the two is needed
+		}
+		return spec
+	}
 	if live == nil || c.Versions && replicas(live) == 0 || delivery.RevisionOf(live) == c.Revision && p.unfinished() != c {
 		if spec.RolloutPlan.TargetSize == nil && c.Sized { // a new workload, or only its size is another
 			spec.RolloutPlan.TargetSize = ptr.To(int32(c.Size))
@@ -166,6 +179,14 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		spec.RolloutPlan.TargetSize = p.interrupted(c)
 	}
 	return spec
+}
+
+// formerSource is where a rollout came from that somebody has taken away, as far as the status has kept it. The pods tell the rest.
+func (p *planner) formerSource(c *Component) string {
+	if was := p.App.Status.Rollout; was != nil && was.Component == c.Name && was.LastTargetAppRevision == p.Latest {
+		return was.LastSourceAppRevision
+	}
+	return ""
 }
 
 // source is the revision that is deployed now.

@@ -110,6 +110,13 @@ func rollout(w plan.World, of, source, target string, state rolloutv1alpha1.Roll
 	return w
 }
 
+// halfway is a workload whose pods are of two versions and held back, and nobody holds it.
+func halfway(w plan.World) plan.World {
+	c := &w.Components[0]
+	c.Mixed, c.Healthy, c.Opened = true, false, c.Live[0]
+	return w
+}
+
 func goesTo(n int32) func(*oamv1beta1.AppRollout) {
 	return func(r *oamv1beta1.AppRollout) { r.Status.RolloutTargetSize = n }
 }
@@ -289,6 +296,31 @@ func TestWhatIsDoneNext(t *testing.T) {
 		}), "rolling: component cart"},
 		"but not against an autoscaler": {inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))), scaler, object("Scaler", "cart", latest, "cart-r3"))), "done"},
 		"nor against a person":          {inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9), sizedBy("kubectl")))), "done"},
+		"what a rollout that had nothing to do has left held back is opened": {func() plan.World {
+			w := inBatches(component("cart", "Set", now))
+			w.Components[0].Opened = now
+			return rollout(w, "cart", "shop-v2", latest, succeeded)
+		}(), "open cart"},
+		"but not before all its pods are there": {func() plan.World {
+			w := inBatches(component("cart", "Set", now))
+			w.Components[0].Opened, w.Components[0].Healthy = now, false
+			return rollout(w, "cart", "shop-v2", latest, succeeded)
+		}(), "done"},
+		"a rollout that somebody has taken away in the middle is put back": {halfway(inBatches(component("cart", "Set", now))),
+			"apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
+		"with the source that it had": {func() plan.World {
+			w := halfway(inBatches(component("cart", "Set", now)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "cart"}
+			return w
+		}(), "apply AppRollout shop: [cart] from shop-v2 to shop-v3, size none\nrolling: component cart"},
+		"but not the one of another component": {func() plan.World {
+			w := halfway(inBatches(component("cart", "Set", now)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "other"}
+			return w
+		}(), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
+		"before its size is looked at": {halfway(inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))))),
+			"apply AppRollout shop: [cart] from none to shop-v3, size 9\nrolling: component cart"},
+		"and goes on": {rollout(halfway(inBatches(component("cart", "Set", now))), "cart", "", latest, rolling, asked(4)), "rolling: component cart"},
 		"a kind that nobody can roll out is applied": {func() plan.World {
 			w := inBatches(component("cart", "Job"), component("other", "Set"))
 			w.Components[0].Driven = false
