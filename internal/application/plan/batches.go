@@ -48,7 +48,7 @@ func (p *planner) inBatches() {
 		case !delivery.Is(live, p.Latest):
 			p.extras(c)
 			p.apply(c, c.Settled, live)
-		case c.halfway(), p.resized(c, live):
+		case halfway(c, live), p.resized(c, live):
 			p.rolls(c)
 			return
 		default:
@@ -60,9 +60,18 @@ func (p *planner) inBatches() {
 	}
 }
 
-// halfway tells whether somebody has taken away the rollout that a workload was in the middle of: its pods are of two versions, and
-// held back there.
-func (c *Component) halfway() bool { return c.Mixed && c.Opened != nil }
+// halfway tells whether somebody has taken away the rollout that a workload on its revision was in the middle of: pods of an older one
+// are held back, or another workload has them.
+func halfway(c *Component, live *unstructured.Unstructured) bool {
+	if live == nil || delivery.RevisionOf(live) != c.Revision {
+		return false
+	}
+	if c.Versions {
+		return c.Mixed && c.Opened != nil
+	}
+	older := replaced(c)
+	return older != nil && older.GetDeletionTimestamp() == nil && replicas(older) > 0
+}
 
 // unfinished is the component that a rollout is about that has not succeeded.
 func (p *planner) unfinished() *Component {
@@ -162,10 +171,8 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		return spec
 	}
 	live := Current(c)
-	if live != nil && delivery.RevisionOf(live) == c.Revision && p.unfinished() != c && c.halfway() {
-		if spec.SourceAppRevisionName = p.formerSource(c); spec.SourceAppRevisionName == "" && spec.RolloutPlan.TargetSize == nil {
-			spec.RolloutPlan.TargetSize = ptr.To(int32(replicas(live))) // one of the two is needed
-		}
+	if p.unfinished() != c && halfway(c, live) {
+		p.takenUp(c, live, &spec)
 		return spec
 	}
 	if live == nil || c.Versions && replicas(live) == 0 || delivery.RevisionOf(live) == c.Revision && p.unfinished() != c {
@@ -181,12 +188,24 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 	return spec
 }
 
-// formerSource is where a rollout came from that somebody has taken away, as far as the status has kept it. The pods tell the rest.
-func (p *planner) formerSource(c *Component) string {
-	if was := p.App.Status.Rollout; was != nil && was.Component == c.Name && was.LastTargetAppRevision == p.Latest {
-		return was.LastSourceAppRevision
+// takenUp asks for what a rollout was asked for that somebody has taken away, as far as the status has kept it. The pods tell the rest.
+func (p *planner) takenUp(c *Component, live *unstructured.Unstructured, spec *oamv1beta1.AppRolloutSpec) {
+	was := p.App.Status.Rollout
+	known := was != nil && was.Component == c.Name && was.LastTargetAppRevision == p.Latest
+	size := int32(replicas(live))
+	if !c.Versions {
+		older := replaced(c)
+		spec.SourceAppRevisionName = deployedFrom(older)
+		size += int32(replicas(older))
+		if known && was.RolloutTargetSize > 0 {
+			size = max(was.RolloutTargetSize, int32(replicas(older)))
+		}
+	} else if known {
+		spec.SourceAppRevisionName = was.LastSourceAppRevision
 	}
-	return ""
+	if spec.RolloutPlan.TargetSize == nil && (!c.Versions || spec.SourceAppRevisionName == "") { // a rollout in place without a source is asked for by it
+		spec.RolloutPlan.TargetSize = &size
+	}
 }
 
 // source is the revision that is deployed now.

@@ -321,6 +321,17 @@ func TestWhatIsDoneNext(t *testing.T) {
 		"before its size is looked at": {halfway(inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))))),
 			"apply AppRollout shop: [cart] from none to shop-v3, size 9\nrolling: component cart"},
 		"and goes on": {rollout(halfway(inBatches(component("cart", "Set", now))), "cart", "", latest, rolling, asked(4)), "rolling: component cart"},
+		"one of workloads apart is put back from the one that still has pods": {func() plan.World {
+			w := inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 1)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "cart"}
+			w.App.Status.Rollout.RolloutTargetSize = 5
+			return w
+		}(), "apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
+		"with all pods that there are when nobody knows their number": {inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 2))),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
+		"also where an autoscaler has the say": {inBatches(extra(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 4)), scaler, object("Scaler", "cart", latest, "cart-r3"))),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 7\nrolling: component cart"},
+		"one that has given all its pods goes": {inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 0), pair(latest, "cart-r3", 4))), "delete One cart-r2"},
 		"a kind that nobody can roll out is applied": {func() plan.World {
 			w := inBatches(component("cart", "Job"), component("other", "Set"))
 			w.Components[0].Driven = false
