@@ -124,6 +124,7 @@ func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application,
 	}
 	live := seen.Workload
 	c.Healthy = live.Seen && !live.Differs && live.Pods == live.Replicas && live.Available >= live.Replicas && delivery.RevisionOf(seen.Object) == c.Revision
+	c.Mixed = c.Versions && live.Seen && live.Differs
 	if !c.Healthy {
 		c.Waits = waits(live)
 	}
@@ -133,7 +134,9 @@ func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application,
 		delivery.Apart(c.Released, current, c.Revision)
 	}
 	c.Settled = seen.Deliver(c.Released, false, apply.FieldManager)
-	c.Opened = seen.Opened(c.Workload, w.Managers...)
+	if live.Owner == "" { // who holds it says how far its pods go
+		c.Opened = seen.Opened(c.Workload, w.Managers...)
+	}
 	return nil
 }
 

@@ -133,3 +133,30 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
+
+// An update in the middle has pods in addition. As long as those of the older template serve, all would look well without the newer ones.
+func TestAnUpdateThatKeepsOlderPodsIsNotHealthy(t *testing.T) {
+	shipped, err := Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"webservice", "worker", "cloneset"} {
+		for sentence, c := range map[string]struct {
+			pods int64
+			want bool
+		}{"one pod, and it is new": {1, true}, "a new one that is broken beside the old one": {2, false}} {
+			t.Run(name+": "+sentence, func(t *testing.T) {
+				health, err := render.Judge(render.HealthRequest{
+					Component: "web", Type: name, HealthPolicy: ByName(shipped).Components[name].Spec.Status.HealthPolicy,
+					Output: map[string]any{
+						"metadata": map[string]any{"generation": int64(2)}, "spec": map[string]any{"replicas": int64(1)},
+						"status": map[string]any{"observedGeneration": int64(2), "replicas": c.pods, "updatedReplicas": int64(1), "availableReplicas": int64(1)},
+					},
+				})
+				if err != nil || health.Healthy != c.want {
+					t.Errorf("healthy is %v, want %v: %v", health.Healthy, c.want, err)
+				}
+			})
+		}
+	}
+}

@@ -48,13 +48,29 @@ func (p *planner) inBatches() {
 		case !delivery.Is(live, p.Latest):
 			p.extras(c)
 			p.apply(c, c.Settled, live)
-		case p.resized(c, live):
+		case halfway(c, live), p.resized(c, live):
 			p.rolls(c)
 			return
 		default:
 			p.extras(c)
+			if c.Opened != nil && c.Healthy {
+				p.open(live, c.Opened, "all its pods are on the newest template, and nothing rolls it out")
+			}
 		}
 	}
+}
+
+// halfway tells whether somebody has taken away the rollout that a workload on its revision was in the middle of: pods of an older one
+// are held back, or another workload has them.
+func halfway(c *Component, live *unstructured.Unstructured) bool {
+	if live == nil || delivery.RevisionOf(live) != c.Revision {
+		return false
+	}
+	if c.Versions {
+		return c.Mixed && c.Opened != nil
+	}
+	older := replaced(c)
+	return older != nil && older.GetDeletionTimestamp() == nil && replicas(older) > 0
 }
 
 // unfinished is the component that a rollout is about that has not succeeded.
@@ -155,6 +171,10 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		return spec
 	}
 	live := Current(c)
+	if p.unfinished() != c && halfway(c, live) {
+		p.takenUp(c, live, &spec)
+		return spec
+	}
 	if live == nil || c.Versions && replicas(live) == 0 || delivery.RevisionOf(live) == c.Revision && p.unfinished() != c {
 		if spec.RolloutPlan.TargetSize == nil && c.Sized { // a new workload, or only its size is another
 			spec.RolloutPlan.TargetSize = ptr.To(int32(c.Size))
@@ -166,6 +186,26 @@ func (p *planner) wanted(c *Component) oamv1beta1.AppRolloutSpec {
 		spec.RolloutPlan.TargetSize = p.interrupted(c)
 	}
 	return spec
+}
+
+// takenUp asks for what a rollout was asked for that somebody has taken away, as far as the status has kept it. The pods tell the rest.
+func (p *planner) takenUp(c *Component, live *unstructured.Unstructured, spec *oamv1beta1.AppRolloutSpec) {
+	was := p.App.Status.Rollout
+	known := was != nil && was.Component == c.Name && was.LastTargetAppRevision == p.Latest
+	size := int32(replicas(live))
+	if !c.Versions {
+		older := replaced(c)
+		spec.SourceAppRevisionName = deployedFrom(older)
+		size += int32(replicas(older))
+		if known && was.RolloutTargetSize > 0 {
+			size = max(was.RolloutTargetSize, int32(replicas(older)))
+		}
+	} else if known {
+		spec.SourceAppRevisionName = was.LastSourceAppRevision
+	}
+	if spec.RolloutPlan.TargetSize == nil && (!c.Versions || spec.SourceAppRevisionName == "") { // a rollout in place without a source is asked for by it
+		spec.RolloutPlan.TargetSize = &size
+	}
 }
 
 // source is the revision that is deployed now.

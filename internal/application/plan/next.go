@@ -54,7 +54,7 @@ func (p *planner) atOnce() {
 		case live == nil, !delivery.Is(live, p.Latest), p.unscaled(c, live):
 			p.apply(c, p.workload(c, live), live)
 		case c.Opened != nil:
-			p.plan.Steps = append(p.plan.Steps, step.ChangeSet{Because: "there is no rolloutPlan that holds it back", Before: live, After: c.Opened})
+			p.open(live, c.Opened, "there is no rolloutPlan that holds it back")
 		}
 	}
 }
@@ -143,6 +143,10 @@ func (p *planner) apply(c *Component, o, live *unstructured.Unstructured) {
 		why = step.Because(fmt.Sprintf("it is in %s, and is not there", p.Latest))
 	}
 	p.plan.Steps = append(p.plan.Steps, step.Apply{Because: why, Object: o})
+}
+
+func (p *planner) open(live, opened *unstructured.Unstructured, why step.Because) {
+	p.plan.Steps = append(p.plan.Steps, step.ChangeSet{Because: why, Before: live, After: opened})
 }
 
 func (p *planner) foreign(live *unstructured.Unstructured) {

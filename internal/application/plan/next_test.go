@@ -117,6 +117,13 @@ func rollout(w plan.World, of, source, target string, state rolloutv1alpha1.Roll
 	return w
 }
 
+// halfway is a workload whose pods are of two versions and held back, and nobody holds it.
+func halfway(w plan.World) plan.World {
+	c := &w.Components[0]
+	c.Mixed, c.Healthy, c.Opened = true, false, c.Live[0]
+	return w
+}
+
 func goesTo(n int32) func(*oamv1beta1.AppRollout) {
 	return func(r *oamv1beta1.AppRollout) { r.Status.RolloutTargetSize = n }
 }
@@ -320,6 +327,42 @@ func TestWhatIsDoneNext(t *testing.T) {
 		}), "rolling: component cart"},
 		"but not against an autoscaler": {inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))), scaler, object("Scaler", "cart", latest, "cart-r3"))), "done"},
 		"nor against a person":          {inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9), sizedBy("kubectl")))), "done"},
+		"what a rollout that had nothing to do has left held back is opened": {func() plan.World {
+			w := inBatches(component("cart", "Set", now))
+			w.Components[0].Opened = now
+			return rollout(w, "cart", "shop-v2", latest, succeeded)
+		}(), "open cart"},
+		"but not before all its pods are there": {func() plan.World {
+			w := inBatches(component("cart", "Set", now))
+			w.Components[0].Opened, w.Components[0].Healthy = now, false
+			return rollout(w, "cart", "shop-v2", latest, succeeded)
+		}(), "done"},
+		"a rollout that somebody has taken away in the middle is put back": {halfway(inBatches(component("cart", "Set", now))),
+			"apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
+		"with the source that it had": {func() plan.World {
+			w := halfway(inBatches(component("cart", "Set", now)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "cart"}
+			return w
+		}(), "apply AppRollout shop: [cart] from shop-v2 to shop-v3, size none\nrolling: component cart"},
+		"but not the one of another component": {func() plan.World {
+			w := halfway(inBatches(component("cart", "Set", now)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "other"}
+			return w
+		}(), "apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart"},
+		"before its size is looked at": {halfway(inBatches(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(9))))),
+			"apply AppRollout shop: [cart] from none to shop-v3, size 9\nrolling: component cart"},
+		"and goes on": {rollout(halfway(inBatches(component("cart", "Set", now))), "cart", "", latest, rolling, asked(4)), "rolling: component cart"},
+		"one of workloads apart is put back from the one that still has pods": {func() plan.World {
+			w := inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 1)))
+			w.App.Status.Rollout = &oamv1beta1.AppRolloutStatus{LastTargetAppRevision: latest, LastSourceAppRevision: "shop-v2", Component: "cart"}
+			w.App.Status.Rollout.RolloutTargetSize = 5
+			return w
+		}(), "apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
+		"with all pods that there are when nobody knows their number": {inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 2))),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 5\nrolling: component cart"},
+		"also where an autoscaler has the say": {inBatches(extra(component("cart", "One", pair("shop-v2", "cart-r2", 3), pair(latest, "cart-r3", 4)), scaler, object("Scaler", "cart", latest, "cart-r3"))),
+			"apply AppRollout shop: [cart] from shop-v2 to shop-v3, size 7\nrolling: component cart"},
+		"one that has given all its pods goes": {inBatches(component("cart", "One", pair("shop-v2", "cart-r2", 0), pair(latest, "cart-r3", 4))), "delete One cart-r2"},
 		"a kind that nobody can roll out is applied": {func() plan.World {
 			w := inBatches(component("cart", "Job"), component("other", "Set"))
 			w.Components[0].Driven = false

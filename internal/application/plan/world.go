@@ -36,10 +36,12 @@ type Component struct {
 	Size  int
 	// Of the one of Live that is on its revision or, without one, that has most pods: Settled is what to apply so that its pods stay
 	// as they are, Released what to apply when its own controller is to roll it out, and Opened how it would be if no rollout had left
-	// anything in it that holds back pods; nil when there is none, or nothing to be opened.
+	// anything in it that holds back pods; nil when there is none, nothing to be opened, or somebody else in charge.
 	Settled, Released, Opened *unstructured.Unstructured
 	// Live are its workloads in the cluster: one, or one for each revision of a kind that holds one version.
 	Live []*unstructured.Unstructured
+	// Mixed: it holds two versions at once, and its own controller has seen that it has pods of an older one.
+	Mixed bool
 	// Named has the name that its workload would have, and is not its own; nil when the name is free or its own.
 	Named *unstructured.Unstructured
 	// LiveExtras are its other objects as they live, nil for what is not there: one for each of Extras.

@@ -43,8 +43,24 @@ func (k deployment) look(s *Seen, _ time.Time) error {
 	case s.ask.Pair: // the end of the pause would be the beginning of an update that no batch holds
 		w.Busy = fmt.Sprintf("paused in an update of its own: %d of %d pods are on its template", updated, w.Pods)
 	}
+	if surplus := w.Pods - w.Replicas; w.Seen && !paused && updated < w.Pods && surplus >= 0 && surplus <= k.surge(s) {
+		w.Busy = fmt.Sprintf("updating by itself: %d of %d pods are on its template", updated, w.Pods)
+		w.Surge, w.Stuck = surplus, w.Ready < w.Pods
+	}
 	w.Waits = conditionMessage(s.Object, string(appsv1.DeploymentReplicaFailure), "True")
 	return nil
+}
+
+// surge is how many pods more than it is asked for its own rolling update may have; none without pods.
+func (deployment) surge(s *Seen) int {
+	if s.Workload.Replicas == 0 || in("spec", "strategy", "type").text(s.Object) == string(appsv1.RecreateDeploymentStrategyType) {
+		return 0
+	}
+	n := in("spec", "strategy", "rollingUpdate", "maxSurge")
+	if n.get(s.Object) == nil {
+		return (s.Workload.Replicas + 3) / 4 // the default is a quarter
+	}
+	return n.share(s.Object, s.Workload.Replicas)
 }
 
 // oneVersion is for kinds that cannot keep two versions of their template apart.

@@ -59,6 +59,22 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			want: full(func(w *engine.Workload) { w.Ready, w.Available = 0, 0 })},
 		"a Deployment in an update of its own": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2)},
 			want: full(func(w *engine.Workload) { w.Busy = "updating by itself: 2 of 5 pods are on its template" })},
+		"a Deployment in one whose pods are not ready is stuck in it": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4)},
+			want: full(func(w *engine.Workload) {
+				w.Ready, w.Available, w.Stuck, w.Busy = 4, 4, true, "updating by itself: 2 of 5 pods are on its template"
+			})},
+		"also with the pods that its update has in addition": {kind: "Deployment", change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4)},
+			want: full(func(w *engine.Workload) {
+				w.Pods, w.Ready, w.Available, w.Surge, w.Stuck, w.Busy = 7, 4, 4, 2, true, "updating by itself: 3 of 7 pods are on its template"
+			})},
+		"but not with more: it scales": {kind: "Deployment", change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4), "spec.strategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(1)}}},
+			want: full(func(w *engine.Workload) {
+				w.Pods, w.Ready, w.Available, w.Busy = 7, 4, 4, "scaling from 7 to 5 pods"
+			})},
+		"nor with any where all pods go first": {kind: "Deployment", change: fields{"status.replicas": int64(6), "status.updatedReplicas": int64(3), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4), "spec.strategy": map[string]any{"type": "Recreate"}},
+			want: full(func(w *engine.Workload) {
+				w.Pods, w.Ready, w.Available, w.Busy = 6, 4, 4, "scaling from 6 to 5 pods"
+			})},
 		"a Deployment that is paused in one can be scaled": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "spec.paused": true}, want: full(func(w *engine.Workload) { w.Paused = true })},
 		"but to take turns with another one it has to end it": {kind: "Deployment", ask: Ask{Pair: true}, change: fields{"status.updatedReplicas": int64(2), "spec.paused": true},
 			want: full(func(w *engine.Workload) {

@@ -117,7 +117,7 @@ func (c pair) take(s Side, n int) verdict {
 	switch {
 	case w.Replicas > max(n, 0):
 		return waitForPods(fmt.Sprintf("leaves the %s %d pods", s, max(n, 0)), c.resize(s, max(n, 0)))
-	case !w.Seen || w.Pods > w.Replicas:
+	case !w.Seen || w.Pods > w.Replicas+w.Surge:
 		return waitForPods(waitsFor(fmt.Sprintf("waits for pods of the %s to go: there are %d of %d", s, w.Pods, w.Replicas), w))
 	}
 	return verdict{event: Met}

@@ -99,6 +99,51 @@ func TestARolloutOfTwoThatIsTakenUpInTheMiddleKeepsTheSize(t *testing.T) {
 	}
 }
 
+// A Deployment that is stuck in its own update to a broken version is the source of the fix. No fewer pods serve than did before, and it
+// is not waited for the pods that its update has in addition.
+func TestAnOlderObjectThatIsStuckInItsOwnUpdateGivesItsPods(t *testing.T) {
+	const before = 6 // of 8, by the update's own allowance
+	c := newCluster(sized(8, 0))
+	stuck := func(c *cluster) {
+		w := c.world.Source
+		w.Busy, w.Stuck, w.Surge = "updating by itself: 4 of 10 pods are on its template", true, (w.Replicas+3)/4
+		if w.Seen {
+			w.Pods = w.Replicas + w.Surge
+		}
+		w.Available = w.Replicas - w.Replicas/4
+		w.Ready = w.Available
+		if serve := w.Available + c.world.Target.Available; serve < before {
+			t.Errorf("%d pods serve, and %d did before", serve, before)
+		}
+	}
+	c.run(time.Hour, stuck)
+	if !c.in(Succeeded) || c.world.Source.Pods != 0 || c.world.Target.Available != 8 {
+		t.Errorf("it is in %s with %d pods of the older one and %d of the newer one:\n%s", StateOf(&c.world.Rollout.Status), c.world.Source.Pods, c.world.Target.Available, c.transcript())
+	}
+}
+
+// What changes by itself and comes to an end is waited for; so is a newer object, whatever is wrong with it: its pods would count.
+func TestWhatIsInTheMiddleOfSomethingIsWaitedFor(t *testing.T) {
+	for sentence, change := range map[string]func(*World){
+		"an older one that scales":                    func(w *World) { w.Source.Busy = "scaling from 3 to 10" },
+		"an older one that is updated":                func(w *World) { w.Source.Busy = "updating by itself" },
+		"a newer one that is stuck in its own update": func(w *World) { w.Target.Busy, w.Target.Stuck = "updating by itself", true },
+		"a newer one, and the older one is stuck, too": func(w *World) {
+			w.Target.Busy, w.Source.Busy, w.Source.Stuck = "scaling from 0 to 1", "updating by itself", true
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := sized(10, 0)
+			change(&w)
+			c := newCluster(w)
+			c.run(time.Minute, nil)
+			if s := &c.world.Rollout.Status; !c.in(Verifying) || s.WaitingFor != rolloutv1alpha1.WaitingForWorkload || c.world.Source.Held {
+				t.Errorf("it is in %s: %s", StateOf(s), s.Message)
+			}
+		})
+	}
+}
+
 func retry(c *cluster) {
 	c.world.Rollout.Annotations = map[string]string{rolloutv1alpha1.AnnotationRetry: c.world.Rollout.Status.Take()}
 }

@@ -86,6 +86,10 @@ type Workload struct {
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
 	Busy string
+	// Stuck: that is an update of its own, and it has pods that are not ready. They may never be, and the rollout may be the fix.
+	Stuck bool
+	// Surge is how many of Pods that update has beyond Replicas. They go with it.
+	Surge int
 	// Seen: its own controller has seen what it is asked for.
 	Seen bool
 	// Template identifies its pod template.

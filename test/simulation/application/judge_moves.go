@@ -50,6 +50,15 @@ func goalAfter(total, batches, batch int) int {
 	return done
 }
 
+// goalSince is goalAfter for pods that were so many when the batches were written out, and are another number now: batches that are
+// numbers stay as they are, and the last one takes the rest.
+func goalSince(began, total, batches, batch int) int {
+	if batch >= batches-1 {
+		return total
+	}
+	return min(goalAfter(began, batches, batch), total)
+}
+
 // workloadWrite judges what the manager has done to a workload.
 func (j *judge) workloadWrite(w api.Write) error {
 	is := workloadOf(w.After)
@@ -161,7 +170,7 @@ func (j *judge) updated(was, is workload) error {
 		return nil
 	}
 	batches := len(r.Status.Running.RolloutBatches)
-	total := is.replicas
+	goalOf := func(batch int) int { return goalSince(int(r.Status.Running.Total), is.replicas, batches, batch) }
 	batch := j.reached(r, func(batch int) bool {
 		serving := was.updatedAvailable
 		for _, pod := range podsOf(j.World, is.object) {
@@ -169,9 +178,9 @@ func (j *judge) updated(was, is workload) error {
 				serving++
 			}
 		}
-		return serving-min(was.updatedAvailable, serving-was.updatedAvailable) >= goalAfter(total, batches, batch)
+		return serving-min(was.updatedAvailable, serving-was.updatedAvailable) >= goalOf(batch)
 	})
-	if goal := goalAfter(total, batches, batch); is.allowed() > goal {
+	if goal := goalOf(batch); is.allowed() > goal {
 		return fmt.Errorf("%d pods may be updated, and the goal of batch %d of %d is %d", is.allowed(), batch+1, batches, goal)
 	}
 	return nil

@@ -45,6 +45,8 @@ var stories = []story{
 	{name: "it is deleted in the middle", tell: then(halfway, deletesApp), ends: "no pods"},
 	{name: "an autoscaler rests meanwhile", tell: autoscaled, ends: "5 v2", only: apart},
 	{name: "an autoscaler goes on meanwhile", tell: autoscaled, ends: "5 v2", only: inPlace},
+	{name: "somebody deletes its rollout in the middle, and it is put back and goes on", tell: then(halfway, deletesRollout, goesOn), ends: "4 v2"},
+	{name: "a broken version that went out without a plan is mended by a release with one", tell: stuck, ends: "4 v3", only: inPlace},
 }
 
 // byHandStories are those of AppRollouts that people write.
@@ -230,6 +232,11 @@ func others(s *simulation) error {
 func atOnce(s *simulation, kind string) error {
 	s.creates(nil, component("cart", kind, "v1", sized(4)...))
 	return s.acts([]act{func(*simulation) error { return nil }, second})
+}
+
+func stuck(s *simulation, kind string) error {
+	s.creates(nil, component("cart", kind, "v1", sized(4)...))
+	return s.acts([]act{func(*simulation) error { return nil }, broken, releases("v3")})
 }
 
 func deletesWorkload(s *simulation) error {
