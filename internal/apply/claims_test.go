@@ -8,13 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -194,28 +192,5 @@ func TestAPodIsAdoptedBesideItsOtherOwners(t *testing.T) {
 	}
 	if diff := cmp.Diff([]metav1.OwnerReference{other}, s.pod(t, "web-0").OwnerReferences); diff != "" {
 		t.Errorf("owners after the release (-want +got):\n%s", diff)
-	}
-}
-
-func TestARevisionIsAdoptedBesideItsOtherOwners(t *testing.T) {
-	other := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "b", UID: "b"}
-	s := serve(t, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "web-1", UID: "web-1", OwnerReferences: []metav1.OwnerReference{other},
-	}})
-	revision := func() *appsv1.ControllerRevision {
-		t.Helper()
-		found := &appsv1.ControllerRevision{}
-		if err := s.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "web-1"}, found); err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	owner := metav1.OwnerReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web", UID: "set", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}
-	if err := apply.Errors(s.take(t, step.AdoptRevision{Target: step.On(revision()), Owner: owner})); err != nil {
-		t.Fatal(err)
-	}
-	byUID := cmpopts.SortSlices(func(a, b metav1.OwnerReference) bool { return a.UID < b.UID })
-	if diff := cmp.Diff([]metav1.OwnerReference{other, owner}, revision().OwnerReferences, byUID); diff != "" {
-		t.Errorf("owners (-want +got):\n%s", diff)
 	}
 }

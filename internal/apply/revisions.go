@@ -39,7 +39,7 @@ func (a *Applier) renumberRevision(ctx context.Context, owner types.UID, s step.
 	})
 }
 
-// patchRevision merges strategically: a plain merge would take away the owners that others have put there.
+// patchRevision merges plainly: of a strategic merge the API server says that it changes data, which is immutable.
 func (a *Applier) patchRevision(ctx context.Context, owner types.UID, t step.Target, body revisionPatch) error {
 	body.Metadata.UID, body.Metadata.ResourceVersion = t.UID, t.ResourceVersion
 	raw, err := json.Marshal(body)
@@ -47,7 +47,7 @@ func (a *Applier) patchRevision(ctx context.Context, owner types.UID, t step.Tar
 		return fmt.Errorf("encoding the patch of revision %s: %w", t.Name, err)
 	}
 	revision := revisionAt(t)
-	if err := a.client.Patch(ctx, revision, client.RawPatch(types.StrategicMergePatchType, raw)); err != nil {
+	if err := a.client.Patch(ctx, revision, client.RawPatch(types.MergePatchType, raw)); err != nil {
 		a.doubt(owner, revision, err)
 		return fmt.Errorf("patching revision %s: %w", t.Name, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,11 +99,10 @@ func patched(kind Kind, before client.Object, patchType types.PatchType, data []
 	case types.MergePatchType:
 		merged = mergeJSON(original, patch)
 	case types.StrategicMergePatchType:
-		meta := patchMeta()[kind]
-		if meta == nil {
+		if kind != Pods {
 			return nil, fmt.Errorf("strategic merge patch is not supported for %s", kind)
 		}
-		if merged, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(original, patch, meta); err != nil {
+		if merged, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(original, patch, podPatchMeta()); err != nil {
 			return nil, fmt.Errorf("merging: %w", err)
 		}
 	default:
@@ -117,17 +115,12 @@ func patched(kind Kind, before client.Object, patchType types.PatchType, data []
 	return after, nil
 }
 
-// patchMeta is how patches of built-in kinds merge, as far as anybody patches these so.
-var patchMeta = sync.OnceValue(func() map[Kind]strategicpatch.LookupPatchMeta {
-	found := map[Kind]strategicpatch.LookupPatchMeta{}
-	for kind, of := range map[Kind]any{Pods: corev1.Pod{}, Revisions: appsv1.ControllerRevision{}} {
-		meta, err := strategicpatch.NewPatchMetaFromStruct(of)
-		if err != nil {
-			panic(fmt.Sprintf("the type of %s has no patch metadata: %v", kind, err))
-		}
-		found[kind] = meta
+var podPatchMeta = sync.OnceValue(func() strategicpatch.PatchMetaFromStruct {
+	meta, err := strategicpatch.NewPatchMetaFromStruct(corev1.Pod{})
+	if err != nil {
+		panic(fmt.Sprintf("the pod type has no patch metadata: %v", err))
 	}
-	return found
+	return meta
 })
 
 // mergeJSON is RFC 7386: null removes, objects merge, everything else replaces.
