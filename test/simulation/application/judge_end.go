@@ -122,11 +122,11 @@ func (j *judge) component(c *oamv1beta1.ApplicationComponent, latest string, wan
 	asked := askedOf(c)
 	wanted[fmt.Sprintf("%s %s", api.KindOf(is.object), is.object.GetName())] = true
 	var errs []error
-	pods := tallyOf(j.World, podsOf(j.World, is.object))
+	pods := j.TallyOf(j.PodsOf(is.object))
 	switch {
 	case is.appRevision != latest:
 		errs = append(errs, fmt.Errorf("%s is of %s and not of %s", is.object.GetName(), is.appRevision, latest))
-	case is.app != asked.version || pods.all[is.app] != pods.pods || pods.serving != is.replicas || pods.pods != is.replicas:
+	case is.app != asked.version || pods.All[is.app] != pods.Pods || pods.Serving != is.replicas || pods.Pods != is.replicas:
 		errs = append(errs, fmt.Errorf("%s of %d pods has %s, and %s is asked for", is.object.GetName(), is.replicas, pods, asked.version))
 	case is.kept > 0 || is.paused:
 		errs = append(errs, fmt.Errorf("%s keeps %d pods, paused: %t", is.object.GetName(), is.kept, is.paused))

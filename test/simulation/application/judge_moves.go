@@ -173,7 +173,7 @@ func (j *judge) updated(was, is workload) error {
 	goalOf := func(batch int) int { return goalSince(int(r.Status.Running.Total), is.replicas, batches, batch) }
 	batch := j.reached(r, func(batch int) bool {
 		serving := was.updatedAvailable
-		for _, pod := range podsOf(j.World, is.object) {
+		for _, pod := range j.PodsOf(is.object) {
 			if world.Running(pod).App == is.app && world.Available(pod, 0, j.Clock.Now()) {
 				serving++
 			}
@@ -189,7 +189,7 @@ func (j *judge) updated(was, is workload) error {
 // on is how many pods have the template of a workload in place.
 func (j *judge) on(is workload) int {
 	n := 0
-	for _, pod := range podsOf(j.World, is.object) {
+	for _, pod := range j.PodsOf(is.object) {
 		if world.Running(pod).App == is.app {
 			n++
 		}
@@ -233,7 +233,7 @@ func (j *judge) scaled(r *oamv1beta1.AppRollout, was, is workload) error {
 		if sign > 0 {
 			return was.available >= from+goal
 		}
-		return len(podsOf(j.World, was.object)) <= from-goal
+		return len(j.PodsOf(was.object)) <= from-goal
 	})
 	goal := goalAfter(total, batches, batch)
 	if moved := sign * (is.replicas - from); moved > goal && moved > sign*(was.replicas-from) {
@@ -257,7 +257,7 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is workload) error {
 	least, most := min(sizes[0], sizes[1]), max(sizes[0], sizes[1])
 	batch := j.reached(r, func(batch int) bool {
 		goal := goalAfter(least, batches, batch)
-		return target.available >= goal && len(podsOf(j.World, source.object)) <= max(most-goal, 0)
+		return target.available >= goal && len(j.PodsOf(source.object)) <= max(most-goal, 0)
 	})
 	name := is.object.GetName()
 	switch goal := goalAfter(most, batches, batch); {

@@ -85,7 +85,7 @@ func (s *simulation) ends(st story, kind string) error {
 	if st.apart != "" && kind == apart {
 		want = st.apart
 	}
-	if got := tallyOf(s.World, s.Pods()).String(); got != want {
+	if got := s.TallyOf(s.Pods()).String(); got != want {
 		return fmt.Errorf("in the end there are %s, and there should be %s", got, want)
 	}
 	app := s.app()
@@ -190,7 +190,7 @@ func superseded(s *simulation) error {
 }
 
 // runs is how many pods run a version.
-func (s *simulation) runs(version string) int { return tallyOf(s.World, s.Pods()).all[version] }
+func (s *simulation) runs(version string) int { return s.TallyOf(s.Pods()).All[version] }
 
 func otherPlan(s *simulation) error {
 	s.edit(func(a *oamv1beta1.Application) { a.Spec.RolloutPlan = inBatches(3, -1) })

@@ -214,7 +214,7 @@ func (w workload) partitionText() string {
 func (t *transcript) ending() {
 	end := func(format string, args ...any) { t.line(t.Clock.Now(), "in the end "+fmt.Sprintf(format, args...)) }
 	for _, w := range workloads(t.World) {
-		text := tallyOf(t.World, podsOf(t.World, w.object)).String()
+		text := t.TallyOf(t.PodsOf(w.object)).String()
 		if w.partition {
 			text += fmt.Sprintf("; partition %d", w.kept)
 		}

@@ -4,7 +4,6 @@ package application
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -132,61 +130,11 @@ func traces(o client.Object) []string {
 	return found
 }
 
-// podsOf are the active pods of a workload: its own, and those of its ReplicaSets.
-func podsOf(w *world.World, object client.Object) []*corev1.Pod {
-	family := map[types.UID]bool{object.GetUID(): true}
-	for _, o := range w.Server.List(api.ReplicaSets) {
-		if metav1.IsControlledBy(o, object) {
-			family[o.GetUID()] = true
-		}
-	}
-	return slices.DeleteFunc(w.Pods(), func(pod *corev1.Pod) bool {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		return owner == nil || !family[owner.UID] || !world.Active(pod)
-	})
-}
-
-// tally counts pods by what they run.
-type tally struct {
-	all, available map[string]int
-	pods, serving  int
-}
-
-func tallyOf(w *world.World, pods []*corev1.Pod) tally {
-	t := tally{all: map[string]int{}, available: map[string]int{}}
-	for _, pod := range pods {
-		app := world.Running(pod).App
-		t.all[app]++
-		t.pods++
-		if world.Available(pod, 0, w.Clock.Now()) {
-			t.available[app]++
-			t.serving++
-		}
-	}
-	return t
-}
-
-// String tells them: "2 v1, 3 v2 (1 not available)".
-func (t tally) String() string {
-	var parts []string
-	for _, app := range slices.Sorted(maps.Keys(t.all)) {
-		part := fmt.Sprintf("%d %s", t.all[app], app)
-		if missing := t.all[app] - t.available[app]; missing > 0 {
-			part += fmt.Sprintf(" (%d not available)", missing)
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		return "no pods"
-	}
-	return strings.Join(parts, ", ")
-}
-
 // summary tells all workloads with their pods.
 func summary(w *world.World) string {
 	var parts []string
 	for _, one := range workloads(w) {
-		parts = append(parts, one.object.GetName()+": "+tallyOf(w, podsOf(w, one.object)).String())
+		parts = append(parts, one.object.GetName()+": "+w.TallyOf(w.PodsOf(one.object)).String())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -38,7 +38,7 @@ type scene struct {
 }
 
 func (j *judge) scene(workload client.Object) *scene {
-	s := &scene{judge: j, trait: j.stored(), workload: workload, spec: specOf(workload), pods: podsOf(j.World, workload)}
+	s := &scene{judge: j, trait: j.stored(), workload: workload, spec: specOf(workload), pods: j.PodsOf(workload)}
 	s.book = j.books[workload.GetUID()]
 	return s
 }

@@ -73,7 +73,7 @@ func (s *tale) Converged() error {
 	}
 	target := s.workload(t.Spec.TargetRef.Name)
 	if t.Status.Running.Mode == "" { // there was nothing to do, and nothing is touched: a set that was paused before it had pods stays so
-		if pods := tallyOf(s.World, podsOf(s.World, target)); pods.all[specOf(target).app] != pods.pods && !specOf(target).paused {
+		if pods := s.TallyOf(s.PodsOf(target)); pods.All[specOf(target).app] != pods.Pods && !specOf(target).paused {
 			return fmt.Errorf("there was nothing to do, and %s has %s", target.GetName(), pods)
 		}
 		return nil
@@ -85,7 +85,7 @@ func (s *tale) Converged() error {
 		return nil
 	}
 	source := s.workload(t.Spec.SourceRef[0].Name)
-	if pods := podsOf(s.World, source); len(pods) > 0 || specOf(source).replicas > 0 {
+	if pods := s.PodsOf(source); len(pods) > 0 || specOf(source).replicas > 0 {
 		return fmt.Errorf("the source is asked for %d pods, and has %d", specOf(source).replicas, len(pods))
 	}
 	return nil
@@ -94,12 +94,12 @@ func (s *tale) Converged() error {
 // reached: all pods are on the template of the workload, and available.
 func (s *tale) reached(target client.Object) error {
 	is := specOf(target)
-	want, pods := is.replicas, tallyOf(s.World, podsOf(s.World, target))
+	want, pods := is.replicas, s.TallyOf(s.PodsOf(target))
 	if s.of.daemons() {
 		want = len(s.Server.List(api.Nodes))
 	}
 	switch {
-	case pods.pods != want || pods.serving != want || pods.all[is.app] != want:
+	case pods.Pods != want || pods.Serving != want || pods.All[is.app] != want:
 		return fmt.Errorf("%s has %s, and should have %d of %s", target.GetName(), pods, want, is.app)
 	case is.kept > 0 || is.paused:
 		return fmt.Errorf("%s keeps %d pods, paused: %t", target.GetName(), is.kept, is.paused)

@@ -75,7 +75,7 @@ func (t *telling) checkNewest() error {
 // checkMixture is for rollouts that end in the middle, and leave the pods.
 func (t *telling) checkMixture(from, to int) error {
 	s := specOf(t.workload(first))
-	pods := tallyOf(t.World, podsOf(t.World, t.workload(first)))
+	pods := t.TallyOf(t.PodsOf(t.workload(first)))
 	switch {
 	case t.pairs():
 		n := specOf(t.workload(second)).replicas
@@ -89,7 +89,7 @@ func (t *telling) checkMixture(from, to int) error {
 		}
 		return t.has(first, s.replicas)
 	}
-	updated := pods.all[s.app]
+	updated := pods.All[s.app]
 	switch {
 	case updated == 0 || updated == 5:
 		return fmt.Errorf("%d pods are updated", updated)
@@ -108,9 +108,9 @@ func (t *telling) has(name string, want int) error {
 		return fmt.Errorf("%s is gone", name)
 	}
 	s := specOf(o)
-	pods := tallyOf(t.World, podsOf(t.World, o))
+	pods := t.TallyOf(t.PodsOf(o))
 	switch {
-	case pods.pods != want || pods.serving != want || pods.all[s.app] != want:
+	case pods.Pods != want || pods.Serving != want || pods.All[s.app] != want:
 		return fmt.Errorf("%s has %s, and should have %d of %s", name, pods, want, s.app)
 	case fieldsOf(o).replicas != nil && s.replicas != want:
 		return fmt.Errorf("%s is asked for %d pods, and should be for %d", name, s.replicas, want)

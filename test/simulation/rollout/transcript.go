@@ -147,7 +147,7 @@ func (s spec) partitionText() string {
 // ending tells how a workload stands in the end.
 func ending(w *world.World, o client.Object) string {
 	s := specOf(o)
-	text := tallyOf(w, podsOf(w, o)).String()
+	text := w.TallyOf(w.PodsOf(o)).String()
 	if s.partition {
 		text += fmt.Sprintf("; partition %d", s.kept)
 	}
