@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -192,5 +193,31 @@ func TestAPodIsAdoptedBesideItsOtherOwners(t *testing.T) {
 	}
 	if diff := cmp.Diff([]metav1.OwnerReference{other}, s.pod(t, "web-0").OwnerReferences); diff != "" {
 		t.Errorf("owners after the release (-want +got):\n%s", diff)
+	}
+}
+
+func TestARevisionIsAdoptedBesideItsOtherOwners(t *testing.T) {
+	other := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "b", UID: "b"}
+	s := serve(t, &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1", UID: "web-1", OwnerReferences: []metav1.OwnerReference{other}},
+	})
+	revision := func() *appsv1.ControllerRevision {
+		t.Helper()
+		found := &appsv1.ControllerRevision{}
+		if err := s.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "web-1"}, found); err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	owner := metav1.OwnerReference{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: "web", UID: "set", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)}
+	adopt := step.AdoptRevision{Target: step.On(revision()), Owners: []metav1.OwnerReference{other, owner}}
+	if err := apply.Errors(s.take(t, adopt)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(adopt.Owners, revision().OwnerReferences); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if !apply.Conflicts(s.take(t, adopt)) { // else an owner that has come since would be lost
+		t.Error("an old view adopted the revision")
 	}
 }

@@ -29,7 +29,7 @@ type revisionPatchMeta struct {
 
 func (a *Applier) adoptRevision(ctx context.Context, owner types.UID, s step.AdoptRevision) error {
 	return a.patchRevision(ctx, owner, s.Target, revisionPatch{Metadata: revisionPatchMeta{
-		OwnerReferences: []metav1.OwnerReference{s.Owner},
+		OwnerReferences: s.Owners,
 	}})
 }
 
@@ -39,7 +39,8 @@ func (a *Applier) renumberRevision(ctx context.Context, owner types.UID, s step.
 	})
 }
 
-// patchRevision merges plainly: of a strategic merge the API server says that it changes data, which is immutable.
+// patchRevision merges plainly, so a list in the body takes the place of the one that is there: of a strategic merge the API
+// server says that it changes data, which is immutable.
 func (a *Applier) patchRevision(ctx context.Context, owner types.UID, t step.Target, body revisionPatch) error {
 	body.Metadata.UID, body.Metadata.ResourceVersion = t.UID, t.ResourceVersion
 	raw, err := json.Marshal(body)

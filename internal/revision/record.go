@@ -54,7 +54,7 @@ func (b Books) Record() Entry {
 	e := Entry{CollisionCount: b.CollisionCount, Recorded: true}
 	for _, orphan := range b.Orphans {
 		e.Steps = append(e.Steps, step.AdoptRevision{
-			Because: "it matches the selector and nobody controls it", Target: step.On(orphan.Object), Owner: b.Reference,
+			Because: "it matches the selector and nobody controls it", Target: step.On(orphan.Object), Owners: b.adopting(orphan),
 		})
 	}
 	listed := slices.Concat(b.Own, b.Orphans)
@@ -79,6 +79,12 @@ func (b Books) Record() Entry {
 		}
 	}
 	return e
+}
+
+// adopting are the owners of an orphan that the set adopts: others may own it beside its controller.
+func (b Books) adopting(orphan Revision) []metav1.OwnerReference {
+	others := slices.DeleteFunc(slices.Clone(orphan.Object.OwnerReferences), func(o metav1.OwnerReference) bool { return o.UID == b.Reference.UID })
+	return append(others, b.Reference)
 }
 
 // open plans the revision of a new template, under the first name that is free.

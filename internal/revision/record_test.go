@@ -31,7 +31,11 @@ func toldSteps(steps []step.Step) []string {
 		case step.RenumberRevision:
 			told = append(told, fmt.Sprintf("%s %s to %d %v", kind, s.Name, s.Number, s.Annotations))
 		case step.AdoptRevision:
-			told = append(told, fmt.Sprintf("%s %s for %s", kind, s.Name, s.Owner.Name))
+			var owners []string
+			for _, o := range s.Owners {
+				owners = append(owners, o.Name)
+			}
+			told = append(told, fmt.Sprintf("%s %s for %s", kind, s.Name, strings.Join(owners, " and ")))
 		default:
 			told = append(told, kind+" "+s.Subject())
 		}
@@ -50,6 +54,10 @@ func TestRecord(t *testing.T) {
 	a, b, c := kept("a", 1, "a"), kept("b", 2, "b"), kept("c", 3, "c")
 	orphaned := books("b", a)
 	orphaned.Orphans = []Revision{b}
+	shared := books("b", a)
+	shared.Orphans = []Revision{kept("b", 2, "b")}
+	shared.Reference.UID = "w"
+	shared.Orphans[0].Object.OwnerReferences = []metav1.OwnerReference{{Name: "backup", UID: "b"}, {Name: "old-w", UID: "w"}}
 	silent := books("a", a, b)
 	silent.Annotations = nil
 	underway := books("c", a, b, c)
@@ -65,6 +73,7 @@ func TestRecord(t *testing.T) {
 		"an earlier one becomes the newest":         {books("a", a, b), []string{"RenumberRevision w-a to 3 map[claims:1]"}, "w-a", "w-a"},
 		"with no annotations where there are none":  {silent, []string{"RenumberRevision w-a to 3 map[]"}, "w-a", "w-a"},
 		"an orphan is adopted and used":             {orphaned, []string{"AdoptRevision w-b for w"}, "w-b", "w-b"},
+		"beside its other owners":                   {shared, []string{"AdoptRevision w-b for backup and w"}, "w-b", "w-b"},
 		"the current revision is that of before":    {underway, []string{}, "w-c", "w-b"},
 		"or the update revision where that is gone": {forgotten, []string{}, "w-c", "w-c"},
 	} {

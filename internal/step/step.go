@@ -77,7 +77,8 @@ func (s CreateRevision) Subject() string { return s.Revision.Name }
 type AdoptRevision struct {
 	Because
 	Target
-	Owner metav1.OwnerReference
+	// Owners are all owner references that the revision has afterwards.
+	Owners []metav1.OwnerReference
 }
 
 // RenumberRevision makes an earlier revision the newest one: this is how a rollback is recorded. The

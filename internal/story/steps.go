@@ -107,7 +107,7 @@ func (p *play) adopt(s step.AdoptRevision) {
 	for _, r := range p.scene.Orphans {
 		if r.Name == s.Name {
 			stored := r.Object.DeepCopy()
-			stored.OwnerReferences, stored.ResourceVersion = append(stored.OwnerReferences, s.Owner), p.version()
+			stored.OwnerReferences, stored.ResourceVersion = s.Owners, p.version()
 			p.scene.Revisions = append(p.scene.Revisions, revision.Decode(stored))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -193,28 +195,8 @@ func TestWhatAnotherPublisherStoredIsTakenOverUntouched(t *testing.T) {
 // When a set is deleted with its pods left behind, a new one of the same name takes them.
 func TestChildrenThatLostTheirOwnerAreAdopted(t *testing.T) {
 	ns := namespace(t)
-	if err := storeRevision(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 2 { // as the built-in kind makes them: without gates and without a lifecycle state
-		if err := storePod(t.Context(), ns, n, func(*corev1.Pod) {}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	uids := map[string]string{}
-	for _, p := range podsOf(t, ns) {
-		uids[p.Name] = string(p.UID)
-	}
-	var object map[string]any
-	if err := json.Unmarshal([]byte(stored), &object); err != nil {
-		t.Fatal(err)
-	}
-	object["metadata"] = map[string]any{"name": "web", "namespace": ns}
-	if err := live.Create(t.Context(), &unstructured.Unstructured{Object: object}); err != nil {
-		t.Fatal(err)
-	}
-	waitForReady(t, ns)
-	set := get(t, ns, "web")
+	uids := storeOrphans(t, ns)
+	set := storeSet(t, ns, nil)
 	for _, p := range podsOf(t, ns) {
 		if string(p.UID) != uids[p.Name] || !pod.IsControlledBy(&p, set.UID) {
 			t.Errorf("pod %s was not adopted: %v", p.Name, p.OwnerReferences)
@@ -228,4 +210,92 @@ func TestChildrenThatLostTheirOwnerAreAdopted(t *testing.T) {
 	if len(revisions) != 1 || !pod.IsControlledBy(&revisions[0], set.UID) || revisions[0].Revision != 7 {
 		t.Errorf("revisions are %+v", revisions)
 	}
+}
+
+// A backup, for one, may put its own object beside the controller of what it has restored.
+func TestWhatIsAdoptedKeepsItsOtherOwners(t *testing.T) {
+	ns := namespace(t)
+	backup := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "backup"}}
+	if err := live.Create(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	storeOrphans(t, ns, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: backup.Name, UID: backup.UID})
+	set := storeSet(t, ns, map[string]any{"whenDeleted": "Delete"})
+	both := []types.UID{backup.UID, set.UID}
+	slices.Sort(both)
+	want := map[string][]types.UID{"pod web-0": both, "pod web-1": both, "claim data-web-0": both, "claim data-web-1": both, "revision " + oldRevision: both}
+	plane.Until(t, "all to have both owners", func() (bool, any) {
+		diff := cmp.Diff(want, ownersIn(t, ns))
+		return diff == "", diff
+	})
+}
+
+// ownersIn are the owners of all pods, claims and revisions of a namespace, in order.
+func ownersIn(t *testing.T, ns string) map[string][]types.UID {
+	t.Helper()
+	found := map[string][]types.UID{}
+	note := func(kind string, o metav1.Object) {
+		var owners []types.UID
+		for _, ref := range o.GetOwnerReferences() {
+			owners = append(owners, ref.UID)
+		}
+		slices.Sort(owners)
+		found[kind+" "+o.GetName()] = owners
+	}
+	for _, p := range podsOf(t, ns) {
+		note("pod", &p)
+	}
+	for _, c := range claimsOf(t, ns) {
+		note("claim", &c)
+	}
+	for _, r := range revisionsOf(t, ns) {
+		note("revision", &r)
+	}
+	return found
+}
+
+// storeOrphans stores a revision, and pods as the built-in kind makes them: without gates and without a lifecycle state. It
+// returns the UIDs of the pods. The owners are those of the pods, of their claims and of the revision.
+func storeOrphans(t *testing.T, ns string, owners ...metav1.OwnerReference) map[string]string {
+	t.Helper()
+	if err := storeRevision(t.Context(), ns, owners...); err != nil {
+		t.Fatal(err)
+	}
+	uids := map[string]string{}
+	for n := range 2 {
+		if err := storePod(t.Context(), ns, n, func(p *corev1.Pod) { p.OwnerReferences = owners }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range podsOf(t, ns) {
+		uids[p.Name] = string(p.UID)
+	}
+	for _, c := range claimsOf(t, ns) {
+		before := c.DeepCopy()
+		c.OwnerReferences = owners
+		if err := live.Patch(t.Context(), &c, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return uids
+}
+
+// storeSet stores the set that takes orphans, and waits for it to be ready. The retention of its claims may be nil.
+func storeSet(t *testing.T, ns string, retention map[string]any) *kruisev1beta1.StatefulSet {
+	t.Helper()
+	set := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(stored), &set.Object); err != nil {
+		t.Fatal(err)
+	}
+	set.Object["metadata"] = map[string]any{"name": "web", "namespace": ns}
+	if retention != nil {
+		if err := unstructured.SetNestedMap(set.Object, retention, "spec", "persistentVolumeClaimRetentionPolicy"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := live.Create(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	waitForReady(t, ns)
+	return get(t, ns, "web")
 }
