@@ -268,6 +268,75 @@ func TestEachContentIsARevision(t *testing.T) {
 	}
 }
 
+// What a name stands for is what is stored under it: nobody changes that, and nobody takes it for something else.
+func TestAComponentRevisionThatLostItsLabelsIsJudgedByItsContent(t *testing.T) {
+	const warning = "Warning ComponentRevisionSkipped ControllerRevision cart-v1 has another template than component cart, and stays as it is: the component's revision gets another name"
+	bare := func(change func(*appsv1.ControllerRevision)) func(*world) {
+		return func(w *world) {
+			r := get(w, &appsv1.ControllerRevision{}, "cart-v1")
+			r.Labels = nil
+			change(r)
+			if err := w.Update(w.t.Context(), r); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	forgotten := func(w *world) { // as when somebody has deleted the snapshot, too
+		if err := w.Delete(w.t.Context(), get(w, &oamv1beta1.ApplicationRevision{}, "shop-v1")); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	otherwise := bare(func(r *appsv1.ControllerRevision) {
+		r.Data.Raw = []byte(strings.Replace(string(r.Data.Raw), "a:1", "a:0", 1))
+	})
+	resized := func(a *oamv1beta1.Application) {
+		a.Spec.Components[0].Properties.Raw = []byte(`{"image":"a:1","replicas":2}`)
+	}
+	for sentence, test := range map[string]struct {
+		before []func(*world)
+		edit   func(*oamv1beta1.Application)
+		want   string
+		told   []string
+	}{
+		"the same template is the one": {[]func(*world){bare(func(*appsv1.ControllerRevision) {}), forgotten}, resized, "cart-v1", nil},
+		"another one has its name for itself": {
+			[]func(*world){bare(func(*appsv1.ControllerRevision) {}), forgotten}, image("a:2"), "cart-v2", []string{warning},
+		},
+		"also when a snapshot says otherwise": {
+			[]func(*world){otherwise}, resized, "cart-v2", []string{warning},
+		},
+		"and when somebody else has it now": {
+			[]func(*world){bare(func(r *appsv1.ControllerRevision) { r.OwnerReferences = nil })}, resized, "cart-v2", nil,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, 10, app("a:1", ""))
+			w.settle()
+			for _, before := range test.before {
+				before(w)
+			}
+			stored := get(w, &appsv1.ControllerRevision{}, "cart-v1").Data.Raw
+			w.edit(test.edit)
+			all := w.revisions()
+			if newest := all[len(all)-1]; !strings.HasSuffix(newest, " "+test.want) {
+				t.Errorf("got %s, want component revision %s", newest, test.want)
+			}
+			if diff := cmp.Diff(string(stored), string(get(w, &appsv1.ControllerRevision{}, "cart-v1").Data.Raw)); diff != "" {
+				t.Errorf("what was stored is changed:\n%s", diff)
+			}
+			var told []string
+			for len(w.told.Events) > 0 {
+				if e := <-w.told.Events; strings.HasPrefix(e, corev1.EventTypeWarning) {
+					told = append(told, e)
+				}
+			}
+			if diff := cmp.Diff(test.told, told); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A revision holds all that it takes to render it again.
 func TestARevisionRendersToTheSameBytesAfterItsDefinitionHasChanged(t *testing.T) {
 	w := newWorld(t, 10, app("a:1", "one"))

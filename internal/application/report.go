@@ -26,12 +26,15 @@ import (
 type telling struct {
 	status oamv1beta1.ApplicationStatus
 	now    metav1.Time
-	events []string
+	events []event
 	// failed is what could not be found out, and is tried again.
 	failed error
 	// written: the application itself was written. Its status waits for the next look then, which sees that.
 	written bool
 }
+
+// event is told when the status is written.
+type event struct{ kind, reason, note string }
 
 func newReport(app *oamv1beta1.Application, now time.Time) *telling {
 	t := &telling{status: *app.Status.DeepCopy(), now: metav1.NewTime(now)}
@@ -82,7 +85,11 @@ func (t *telling) stops(kind, reason string) {
 func (t *telling) phase(p oamv1beta1.ApplicationPhase) { t.status.Phase = p }
 
 func (t *telling) news(reason, format string, values ...any) {
-	t.events = append(t.events, reason+"\x00"+fmt.Sprintf(format, values...))
+	t.events = append(t.events, event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, values...)})
+}
+
+func (t *telling) warns(reason, format string, values ...any) {
+	t.events = append(t.events, event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, values...)})
 }
 
 func (t *telling) parsed() {
@@ -160,8 +167,7 @@ func (r *Reconciler) report(ctx context.Context, app *oamv1beta1.Application, to
 
 func (r *Reconciler) announce(app *oamv1beta1.Application, told *telling) {
 	for _, e := range told.events {
-		reason, note, _ := strings.Cut(e, "\x00")
-		r.Events.Eventf(app, nil, corev1.EventTypeNormal, reason, "Report", "%s", note)
+		r.Events.Eventf(app, nil, e.kind, e.reason, "Report", "%s", e.note)
 	}
 	for _, c := range told.status.Conditions {
 		was := apimeta.FindStatusCondition(app.Status.Conditions, c.Type)

@@ -163,7 +163,7 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	if said(told, err) {
 		return nil, nil, nil
 	}
-	components, err := r.components(ctx, app, known, plain)
+	components, err := r.components(ctx, app, known, plain, told)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,8 +186,9 @@ func (r *Reconciler) draft(ctx context.Context, app *oamv1beta1.Application, def
 	return made, steps, err //nolint:wrapcheck // it names the revision
 }
 
-// components are the revisions of components. Names that others have are left to them.
-func (r *Reconciler) components(ctx context.Context, app *oamv1beta1.Application, known revision.Known, rendered []revision.Rendered) ([]revision.Component, error) {
+// components are the revisions of components. Names that stand for something else are left to that: whose they are, and which
+// templates, is looked up live, since labels can be lost, and snapshots can name what was deleted.
+func (r *Reconciler) components(ctx context.Context, app *oamv1beta1.Application, known revision.Known, rendered []revision.Rendered, told *telling) ([]revision.Component, error) {
 	known.Taken = map[string]bool{}
 	for {
 		all, err := known.Components(rendered)
@@ -207,7 +208,11 @@ func (r *Reconciler) components(ctx context.Context, app *oamv1beta1.Application
 				return nil, fmt.Errorf("looking up who has the name %s: %w", all[i].Revision, err)
 			case !metav1.IsControlledBy(existing, app):
 				taken, known.Taken[all[i].Revision] = true, true
-			default: // it is known to a snapshot only, and was not listed
+			case !all[i].IsStoredIn(existing):
+				taken, known.Taken[all[i].Revision] = true, true
+				told.warns("ComponentRevisionSkipped", "ControllerRevision %s has another template than component %s, and stays as it is: the component's revision gets another name",
+					all[i].Revision, all[i].Name)
+			default: // it was not listed
 				all[i].Stored = existing
 			}
 		}

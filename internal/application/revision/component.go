@@ -53,7 +53,7 @@ type Known struct {
 	// Snapshots are the revisions that the application controls. What they say of component revisions counts, too, so that one
 	// which somebody has deleted gets its name again.
 	Snapshots []*oamv1beta1.ApplicationRevision
-	// Taken are names that objects of others have, also of workloads that could be named by a component revision.
+	// Taken are names that stand for something else by now. None of them is given to a component.
 	Taken map[string]bool
 }
 
@@ -84,21 +84,22 @@ func (k Known) component(rendered *Rendered) (Component, error) {
 	}
 	found := Component{Name: rendered.Name, Hash: hash, workload: rendered.Workload}
 	var highest int64
-	note := func(number int64, hash string, stored *appsv1.ControllerRevision) {
+	note := func(name, hash string, stored *appsv1.ControllerRevision) {
+		number := NumberOf(rendered.Name, name)
 		highest = max(highest, number)
-		if hash == found.Hash && number > found.Number {
+		if hash == found.Hash && number > found.Number && !k.Taken[name] {
 			found.Number, found.Stored = number, stored
 		}
 	}
 	for _, stored := range k.Stored {
 		if stored.Labels[oamv1beta1.LabelComponent] == rendered.Name {
-			note(NumberOf(rendered.Name, stored.Name), storedHash(stored), stored)
+			note(stored.Name, storedHash(stored), stored)
 		}
 	}
 	for _, snapshot := range k.Snapshots {
 		for i := range snapshot.Spec.ComponentRevisions {
 			if known := &snapshot.Spec.ComponentRevisions[i]; known.Name == rendered.Name {
-				note(NumberOf(rendered.Name, known.Revision), known.RevisionHash, nil)
+				note(known.Revision, known.RevisionHash, nil)
 			}
 		}
 	}
@@ -109,6 +110,11 @@ func (k Known) component(rendered *Rendered) (Component, error) {
 	}
 	found.Revision = Name(rendered.Name, found.Number)
 	return found, nil
+}
+
+// IsStoredIn tells whether a component revision stores what means the same as the template of this one.
+func (c Component) IsStoredIn(stored *appsv1.ControllerRevision) bool {
+	return storedHash(stored) == c.Hash
 }
 
 // storedHash returns the hash of the template that a component revision stores, and the empty string when it cannot be read.

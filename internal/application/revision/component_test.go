@@ -236,6 +236,18 @@ func TestADeletedComponentRevisionIsMadeAgain(t *testing.T) {
 	}
 }
 
+// TestANameThatMeansSomethingElseNowIsNotUsedAgain: who has deleted a component revision may have given its name away.
+func TestANameThatMeansSomethingElseNowIsNotUsedAgain(t *testing.T) {
+	one, _ := deploy(t, shop(), 1, Known{})
+	again, err := Known{Snapshots: list(one), Taken: map[string]bool{"web-v1": true}}.Components(render(t, shop()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("web-v2* jobs-v1*", names(again)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAComponentRevisionThatCannotBeReadIsNoComponents(t *testing.T) {
 	broken := func(name, data string) *appsv1.ControllerRevision {
 		return &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{oamv1beta1.LabelComponent: "web"}},
