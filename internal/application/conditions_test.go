@@ -191,8 +191,15 @@ func (w *world) story() []string {
 // rolled plays the rollout: its state, and what it has done to the workload.
 func (w *world) rolled(state rolloutv1alpha1.RollingState, message string) {
 	w.t.Helper()
+	w.rollout(func(s *rolloutv1alpha1.RolloutStatus) { s.RollingState, s.Message = state, message })
+}
+
+// rollout changes what the rollout says.
+func (w *world) rollout(change func(*rolloutv1alpha1.RolloutStatus)) {
+	w.t.Helper()
 	r := get(w, &oamv1beta1.AppRollout{}, "shop")
-	r.Status.RollingState, r.Status.Message, r.Status.ObservedGeneration = state, message, r.Generation
+	r.Status.ObservedGeneration = r.Generation
+	change(&r.Status.RolloutStatus)
 	if err := w.Status().Update(w.t.Context(), r); err != nil {
 		w.t.Fatal(err)
 	}

@@ -106,13 +106,14 @@ func (r *Reconciler) tell(w *plan.World, next plan.Plan, outcomes []apply.Outcom
 }
 
 // tellForbidden says what may not be read: only a person can help. Other errors of reading say nothing about the application.
-func (r *Reconciler) tellForbidden(ctx context.Context, app *oamv1beta1.Application, told *telling, outcomes []apply.Outcome, err error) error {
+func (r *Reconciler) tellForbidden(ctx context.Context, app *oamv1beta1.Application, remembered *memory, told *telling, outcomes []apply.Outcome, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return nil
 	}
 	told.no(oamv1beta1.ConditionApplied, "ApplyFailed", err.Error()+": Slipway needs that right")
 	told.phase(oamv1beta1.ApplicationRunningFailed)
-	return r.report(ctx, app, told, outcomes)
+	_, reported := r.report(ctx, app, remembered, told, outcomes) // the error is tried again, and what had to wait is told then
+	return reported
 }
 
 // not says what keeps objects from being applied. While the release is not over, it is what the rollout waits for too: nobody who

@@ -76,6 +76,7 @@ type Reconciler struct {
 
 // memory is what is remembered of one application between reconciles.
 type memory struct {
+	owned.Pace
 	// tidied is what was deployed when old revisions were last looked for: nothing that they are kept for has gone since.
 	tidied string
 	// latest is the revision that is deployed, in brief; nil while something is to be done.
@@ -144,24 +145,25 @@ func (r *Reconciler) pass(ctx context.Context, app *oamv1beta1.Application, reme
 		return ctrl.Result{}, fmt.Errorf("recording Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
 	if latest == nil {
-		return report.Result(outcomes, told.failed, r.report(ctx, app, told, outcomes))
+		wait, reported := r.report(ctx, app, remembered, told, outcomes)
+		return report.Result(outcomes, told.failed, reported, wait)
 	}
 	w, next, err := r.decides(ctx, app, latest)
 	if err != nil {
-		return ctrl.Result{}, errors.Join(fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err), r.tellForbidden(ctx, app, told, outcomes, err))
+		return ctrl.Result{}, errors.Join(fmt.Errorf("deploying Application %s: %w", client.ObjectKeyFromObject(app), err), r.tellForbidden(ctx, app, remembered, told, outcomes, err))
 	}
 	if latest == was && !next.Done {
 		return r.pass(ctx, app, remembered) // what is done is done by the revision as it is stored
 	}
 	outcomes = append(outcomes, r.deploy(ctx, app, latest, &w, next, remembered, told)...)
-	reported := r.report(ctx, app, told, outcomes)
+	wait, reported := r.report(ctx, app, remembered, told, outcomes)
 	if next.Done {
 		remembered.latest = brief(latest)
 	}
-	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil {
+	if next.Done && len(outcomes) == 0 && !told.written && told.failed == nil && reported == nil && wait == 0 {
 		remembered.rest = rested(app, asks.hash, &w)
 	}
-	return report.Result(outcomes, told.failed, reported, looksAgain(next))
+	return report.Result(outcomes, told.failed, reported, looksAgain(next), wait)
 }
 
 // looksAgain is how soon to look again at what nobody tells of: what is somebody else's, and in the way, is not watched.

@@ -146,23 +146,30 @@ func (t *telling) resources(w *plan.World, outcomes []apply.Outcome) {
 	t.status.AppliedResources = all
 }
 
-// report writes the status when anything in it has changed, and then tells people what was done.
-func (r *Reconciler) report(ctx context.Context, app *oamv1beta1.Application, told *telling, outcomes []apply.Outcome) error {
+// report writes the status when anything in it has changed, and then tells people what was done. What only counts pods may have to
+// wait, and then it says how long.
+func (r *Reconciler) report(ctx context.Context, app *oamv1beta1.Application, remembered *memory, told *telling, outcomes []apply.Outcome) (wait time.Duration, err error) {
 	defer apply.Tell(r.Events, app, outcomes, nil)
 	if told.written {
-		return nil
+		return 0, nil
 	}
 	told.summary()
-	if !equality.Semantic.DeepEqual(app.Status, told.status) {
-		after := app.DeepCopy()
-		after.Status = told.status
-		if err := r.own.Status(ctx, app, after); err != nil {
-			return err //nolint:wrapcheck // it names the object
-		}
-		told.written = true
-		r.announce(app, told)
+	if equality.Semantic.DeepEqual(app.Status, told.status) {
+		return 0, nil
 	}
-	return nil
+	began := r.Clock.Now()
+	if wait := remembered.CountsIn(began); wait > 0 && len(told.events) == 0 && onlyCounts(&app.Status, &told.status) {
+		return wait, nil
+	}
+	after := app.DeepCopy()
+	after.Status = told.status
+	if err := r.own.Status(ctx, app, after); err != nil {
+		return 0, err //nolint:wrapcheck // it names the object
+	}
+	remembered.Reported(began, r.Clock.Now())
+	told.written = true
+	r.announce(app, told)
+	return 0, nil
 }
 
 func (r *Reconciler) announce(app *oamv1beta1.Application, told *telling) {

@@ -25,10 +25,10 @@ type Memory struct {
 	// with the server's words.
 	Unresizable map[types.UID]string
 
+	Pace
+
 	// quietUntil is when the object is looked at next, whatever happens before.
 	quietUntil time.Time
-	// countsFrom is when the status may be written next only because pods count otherwise.
-	countsFrom time.Time
 	// size is how many pods the last look has shown.
 	size       int
 	decoded    map[string]revision.Revision
@@ -43,10 +43,6 @@ const (
 	// restPerPod is how much longer a set rests for each pod beyond that. To look at a pod takes a microsecond or two, so
 	// looking takes a small part of the time, however large the set is and however many events it has.
 	restPerPod = 50 * time.Microsecond
-	// countsEvery is how long a status stays as it is when only numbers of pods in it change. Each pod of a release would
-	// cause several such writes, of which each costs the API server more than the pod's own. Where the server is slow they
-	// become rarer: they take one part in countsShare of the time, and come every countsAtLeast all the same.
-	countsEvery, countsShare, countsAtLeast = time.Second, 20, 10 * time.Second
 )
 
 // Rest is how long not to look at the object, because it was just looked at. Events of many pods come faster
@@ -62,14 +58,6 @@ func (m *Memory) Rest(now time.Time) time.Duration {
 // Wake ends the rest after a look that failed: the queue waits longer from failure to failure, and would begin anew after
 // an answer that is none.
 func (m *Memory) Wake() { m.quietUntil = time.Time{} }
-
-// Reported notes when the writing of a status began and ended.
-func (m *Memory) Reported(began, ended time.Time) {
-	m.countsFrom = ended.Add(min(max(countsEvery, countsShare*ended.Sub(began)), countsAtLeast))
-}
-
-// CountsIn is how long to wait before a status is written that differs from the last one in nothing but numbers of pods.
-func (m *Memory) CountsIn(now time.Time) time.Duration { return max(0, m.countsFrom.Sub(now)) }
 
 // Template reads the template of the spec once for each generation of the owner. What was learnt about
 // resizes for an earlier generation is forgotten.
