@@ -237,7 +237,11 @@ func (t *text) foot() {
 	case Fails:
 		t.say("it %s: %s", t.tense("fails", "has failed"), t.Message)
 	case Waits:
-		t.say("it waits %s", strings.TrimPrefix(t.Message, "waits "))
+		if waits, found := strings.CutPrefix(t.Message, "waits "); found {
+			t.say("it waits %s", waits)
+		} else {
+			t.say("it waits: %s", t.Message)
+		}
 	case Gone:
 		t.say("%s", t.Message)
 	case Refused:
@@ -285,13 +289,13 @@ func (t *text) taken() []string {
 	}
 	note(&t.After)
 	if asks[rolloutv1alpha1.WaitingForWebhook] || asks[rolloutv1alpha1.WaitingForMetric] {
-		items = append(items, fmt.Sprintf("webhooks pass and metrics are in range; `slipway rollout approve %s -n %s` passes a step without them", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("webhooks pass and metrics are in range; `slipway rollout approve %s -n %s` passes a step without them", t.typed(), t.Namespace))
 	}
 	if asks[rolloutv1alpha1.WaitingAtPartition] {
-		items = append(items, fmt.Sprintf("`slipway rollout promote %s -n %s` lets each batch begin that waits for a person", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("`slipway rollout promote %s -n %s` lets each batch begin that waits for a person", t.typed(), t.Namespace))
 	}
 	if asks[rolloutv1alpha1.WaitingForUnpause] {
-		items = append(items, fmt.Sprintf("`slipway rollout resume %s -n %s` ends the pause", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("`slipway rollout resume %s -n %s` ends the pause", t.typed(), t.Namespace))
 	}
 	return items
 }
