@@ -289,3 +289,40 @@ func TestPlanRefusesApplications(t *testing.T) {
 		}
 	}
 }
+
+// What the refusal of an Application says to do is done: its rendered workloads are planned, against those that it has deployed.
+func TestPlanOfTheWorkloadsOfAnApplication(t *testing.T) {
+	const application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\n" +
+		"spec: {components: [{name: web, type: cloneset, properties: {image: \"registry.test/app:v1\"}, traits: [{type: scaler, properties: {replicas: 3}}]}]}\n"
+	rendered := func(text string) string {
+		t.Helper()
+		r := newRun(t)
+		if err := r.execute(t.Context(), t, "app", "render", "-f", file(t, "shop.yaml", text)); err != nil {
+			t.Fatal(err)
+		}
+		return r.out.String()
+	}
+	set := &kruisev1alpha1.CloneSet{}
+	if err := yaml.Unmarshal([]byte(strings.TrimPrefix(rendered(application), "---\n")), set); err != nil {
+		t.Fatal(err)
+	}
+	set.UID, set.Generation = "web-uid", 1
+	objects := living(t, set, "p1", "p2", "p3")
+	set.Status.ObservedGeneration, set.Status.Replicas, set.Status.ReadyReplicas, set.Status.AvailableReplicas = 1, 3, 3, 3
+	for sentence, test := range map[string]struct {
+		text   string
+		status int
+		says   string
+	}{
+		"as it is":         {application, ExitFine, "the controller does nothing: 3 of 3 pods available"},
+		"of another image": {strings.Replace(application, "app:v1", "app:v2", 1), ExitChanges, "update in place: web-p1"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRun(t, objects...)
+			r.in = rendered(test.text)
+			if err := r.execute(t.Context(), t, "plan", "-f", "-"); ExitStatus(err) != test.status || !strings.Contains(r.out.String(), test.says) {
+				t.Errorf("%v\n%s\nof\n%s", err, r.out.String(), r.in)
+			}
+		})
+	}
+}
