@@ -4,7 +4,6 @@ package outlook
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -303,39 +302,5 @@ func TestWhatMayNotBeReadIsAnError(t *testing.T) {
 	_, err := Of(t.Context(), in, now)
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("it ends with %v", err)
-	}
-}
-
-// A field that others have added stays, and one that only the older revision had goes.
-func TestAnApplicationKeepsWhatIsOthers(t *testing.T) {
-	s := &scene{t: t}
-	v1 := component{"cart", 1, renderedSet(t, kruise, "CloneSet", "v1", fields{"spec.minReadySeconds": int64(3)}), nil}
-	s.appRevision(1, v1)
-	live := deployed(s.workload(kruise, "CloneSet", "cart", 2, fields{"spec.minReadySeconds": int64(3), "spec.revisionHistoryLimit": int64(4)}), 1, v1)
-	containers := live.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
-	live.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"] = append(containers, map[string]any{"name": "beside", "image": "beside:v1"})
-	p, err := newPlay(s.input(between("shop-v1", "", nil), nil), now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wanted := deployed(renderedSet(t, kruise, "CloneSet", "v2", fields{"spec.replicas": nil}), 2, component{name: "cart", number: 2})
-	if err := p.apply(t.Context(), wanted); err != nil {
-		t.Fatal(err)
-	}
-	got := &unstructured.Unstructured{}
-	got.SetGroupVersionKind(live.GroupVersionKind())
-	if err := p.Get(t.Context(), keyOf(live), got); err != nil {
-		t.Fatal(err)
-	}
-	spec := got.Object["spec"].(map[string]any)
-	if spec["minReadySeconds"] != nil || fmt.Sprint(spec["revisionHistoryLimit"], spec["replicas"]) != "4 2" || got.GetGeneration() != 2 || delivery.RevisionOf(got) != "cart-v2" {
-		t.Errorf("it has become %v of %s, generation %d", spec, delivery.RevisionOf(got), got.GetGeneration())
-	}
-	var images []string
-	for _, c := range spec["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any) {
-		images = append(images, c.(map[string]any)["image"].(string))
-	}
-	if slices.Sort(images); fmt.Sprint(images) != "[beside:v1 registry.test/app:v2]" {
-		t.Errorf("its containers run %v", images)
 	}
 }

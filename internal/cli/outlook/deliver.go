@@ -9,7 +9,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
@@ -80,7 +82,7 @@ func (p *play) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	after, err := p.merged(before, o, w.object)
+	after, err := merged(before, o, w.object)
 	if err != nil {
 		return fmt.Errorf("foretelling what becomes of %s %s: %w", o.GetKind(), o.GetName(), err)
 	}
@@ -122,8 +124,9 @@ func (p *play) lastApplied(ctx context.Context, live *unstructured.Unstructured)
 }
 
 // merged is a live object after an object is applied over it: what was applied before and is not any more goes, and the rest stays.
-// Lists have their elements by key where that is known of the kind.
-func (p *play) merged(before, wanted, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// The server knows the elements of lists by their keys for kinds of Kubernetes itself. For all others a list is replaced as a whole,
+// since their CustomResourceDefinitions say nothing of keys. A list that goes as a whole goes with what others have put into it.
+func merged(before, wanted, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var raw [3][]byte
 	for i, o := range []*unstructured.Unstructured{before, wanted, live} {
 		var err error
@@ -131,11 +134,13 @@ func (p *play) merged(before, wanted, live *unstructured.Unstructured) (*unstruc
 			return nil, fmt.Errorf("encoding it: %w", err)
 		}
 	}
-	changed, err := p.byKey(live, raw[0], raw[1], raw[2])
-	if err != nil { // one of its fields is not of its type, or its type is not known
-		if changed, err = forecast.ThreeWay(raw[0], raw[1], raw[2]); err != nil {
-			return nil, err //nolint:wrapcheck // it says what was done
-		}
+	merge := forecast.ThreeWay
+	if scheme.Scheme.Recognizes(live.GroupVersionKind()) {
+		merge = byKey(live.GroupVersionKind())
+	}
+	changed, err := merge(raw[0], raw[1], raw[2])
+	if err != nil {
+		return nil, err
 	}
 	after := &unstructured.Unstructured{}
 	if err := after.UnmarshalJSON(changed); err != nil {
@@ -144,19 +149,21 @@ func (p *play) merged(before, wanted, live *unstructured.Unstructured) (*unstruc
 	return after, nil
 }
 
-// byKey merges objects of a type that is known.
-func (p *play) byKey(o *unstructured.Unstructured, before, wanted, live []byte) ([]byte, error) {
-	typed, err := p.Scheme.New(o.GroupVersionKind())
-	if err != nil {
-		return nil, fmt.Errorf("looking for its type: %w", err)
+// byKey merges objects of a kind of Kubernetes itself.
+func byKey(id schema.GroupVersionKind) func(before, wanted, live []byte) ([]byte, error) {
+	return func(before, wanted, live []byte) ([]byte, error) {
+		typed, err := scheme.Scheme.New(id)
+		if err != nil {
+			return nil, fmt.Errorf("looking for its type: %w", err)
+		}
+		fields, err := strategicpatch.NewPatchMetaFromStruct(typed)
+		if err != nil {
+			return nil, fmt.Errorf("reading its type: %w", err)
+		}
+		patch, err := strategicpatch.CreateThreeWayMergePatch(before, wanted, live, fields, true)
+		if err != nil {
+			return nil, fmt.Errorf("comparing it with what is live: %w", err)
+		}
+		return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, fields)
 	}
-	fields, err := strategicpatch.NewPatchMetaFromStruct(typed)
-	if err != nil {
-		return nil, fmt.Errorf("reading its type: %w", err)
-	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(before, wanted, live, fields, true)
-	if err != nil {
-		return nil, fmt.Errorf("comparing it: %w", err)
-	}
-	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, fields)
 }

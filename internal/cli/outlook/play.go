@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,8 +26,6 @@ type Input struct {
 	Live client.Reader
 	// Mapper tells of kinds how their CustomResourceDefinition is called.
 	Mapper apimeta.RESTMapper
-	// Scheme has the types of workloads, as far as they are known.
-	Scheme *runtime.Scheme
 	// Before is the rollout as it is; nil when there is none. Rollout is the one that is asked for, a RolloutTrait or an AppRollout, with
 	// the identity and the status of that one.
 	Before, Rollout client.Object

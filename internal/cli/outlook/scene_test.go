@@ -168,7 +168,7 @@ func (s *scene) input(r, before client.Object) Input {
 	s.t.Helper()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(flock, meta.RESTScopeNamespace)
-	return Input{Live: s.reader(), Scheme: schemeOf(s.t), Mapper: mapper, Rollout: r, Before: before}
+	return Input{Live: s.reader(), Mapper: mapper, Rollout: r, Before: before}
 }
 
 func schemeOf(t testing.TB) *runtime.Scheme {
