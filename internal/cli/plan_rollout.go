@@ -66,7 +66,7 @@ func foretellRollout(k rolloutToPlan) foreteller {
 }
 
 func (p *planRelease) rollout(ctx context.Context, k rolloutToPlan, m forecast.Manifest) (*outlook.Outlook, error) {
-	in := outlook.Input{Live: p.reader, Scheme: p.scheme, NodeLabels: map[string]map[string]string{}}
+	in := outlook.Input{Live: p.reader, NodeLabels: map[string]map[string]string{}}
 	before := k.empty()
 	switch err := p.reader.Get(ctx, m.Key(), before); {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
