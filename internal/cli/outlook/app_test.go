@@ -4,6 +4,7 @@ package outlook
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
@@ -184,6 +186,38 @@ func TestWhatIsForeseenBetweenRevisions(t *testing.T) {
 			s.updated(kruise, "CloneSet")
 			r := between("shop-v1", "", 1, nil)
 			r.Spec.RolloutPlan.TargetSize = ptr.To[int32](9)
+			return r
+		},
+		"app-first-release": func(s *scene) *oamv1beta1.AppRollout {
+			s.appRevision(1, component{"cart", 1, renderedSet(s.t, kruise, "CloneSet", "v1", nil), []*unstructured.Unstructured{rendered(s.t, "v1", "Service", "cart", nil)}})
+			r := between("shop-v1", "", 1, nil)
+			r.Spec.RolloutPlan.TargetSize = ptr.To[int32](4)
+			return r
+		},
+		"app-first-release-apart": func(s *scene) *oamv1beta1.AppRollout {
+			s.appRevision(1, component{"cart", 1, renderedSet(s.t, "apps/v1", "Deployment", "v1", nil), nil})
+			r := between("shop-v1", "", 1, nil)
+			r.Spec.RolloutPlan.TargetSize = ptr.To[int32](4)
+			return r
+		},
+		"app-only-what-stands-beside": func(s *scene) *oamv1beta1.AppRollout {
+			v1 := component{"cart", 1, renderedSet(s.t, kruise, "CloneSet", "v1", nil), []*unstructured.Unstructured{rendered(s.t, "v1", "Service", "old", nil)}}
+			v2 := component{"cart", 1, v1.workload, []*unstructured.Unstructured{rendered(s.t, "v1", "Service", "new", nil)}}
+			s.appRevision(1, v1)
+			s.appRevision(2, v2)
+			s.lives(v1.extras[0], 1, v1)
+			deployed(s.workload(kruise, "CloneSet", "cart", 6, opened[kruise+" CloneSet"]), 1, v1)
+			return between("shop-v2", "shop-v1", 1, nil)
+		},
+		"app-no-revision-of-the-deployment": func(s *scene) *oamv1beta1.AppRollout {
+			s.apart("cart-v1", false)
+			s.objects = slices.DeleteFunc(s.objects, func(o client.Object) bool { return o.GetName() == "cart-v1" })
+			return between("shop-v2", "shop-v1", 1, nil)
+		},
+		"app-paused": func(s *scene) *oamv1beta1.AppRollout {
+			s.updated(kruise, "CloneSet")
+			r := between("shop-v2", "shop-v1", 3, nil)
+			r.Spec.RolloutPlan.Paused = true
 			return r
 		},
 		"app-one-of-several": func(s *scene) *oamv1beta1.AppRollout {

@@ -4,6 +4,7 @@ package outlook
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -264,11 +265,12 @@ func (t *text) tense(comes, was string) string {
 
 // moves tells whether anything happens to pods.
 func (t *text) moves() bool {
-	n := len(t.Before.Moments) + len(t.After.Moments)
-	for i := range t.Batches {
-		n += len(t.Batches[i].Moments)
+	happens := func(p *Part) bool {
+		return slices.ContainsFunc(p.Moments, func(m story.Moment) bool {
+			return slices.ContainsFunc(m.Actions, func(a story.Action) bool { return a.Order > 0 })
+		})
 	}
-	return n > 0
+	return happens(&t.Before) || happens(&t.After) || slices.ContainsFunc(t.Batches, func(b Batch) bool { return happens(&b.Part) })
 }
 
 // taken is what is taken for granted everywhere, as far as it matters here.
