@@ -181,6 +181,29 @@ func TestPlanOfAnAppRollout(t *testing.T) {
 	}
 }
 
+// A rollout that somebody else applies, as an application its own, is planned from what kubectl prints of it.
+func TestPlanOfAnAppRolloutThatIsThere(t *testing.T) {
+	config := kubeconfig(t, cluster.Config)
+	admin, err := client.New(cluster.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	market(t, admin)
+	kubectl(t, config, "apply", "--server-side", "--field-manager", "slipway", "-f", stored(t, appRollout))
+	t.Cleanup(func() {
+		if err := admin.Delete(context.WithoutCancel(t.Context()), loose(t, appRollout)); err != nil {
+			t.Error(err)
+		}
+	})
+	var out bytes.Buffer
+	root := newCLI(&out)
+	root.SetArgs([]string{"--kubeconfig", config, "plan", "-f", stored(t, output(t, config, "get", "approllout", "stall", "-n", "default", "-o", "yaml"))})
+	err = root.ExecuteContext(t.Context())
+	if cli.ExitStatus(err) != cli.ExitChanges || !strings.HasPrefix(out.String(), "AppRollout default/stall: is at its beginning\n") || !strings.Contains(out.String(), "\nbatch 2 of 2: 3 pods (rest), goal 4 of 4\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // courseOf lays out what was told for programs.
 func courseOf(t *testing.T, raw []byte) string {
 	t.Helper()
