@@ -29,6 +29,7 @@ func appRolloutToPlan() rolloutToPlan {
 		objects: func(ctx context.Context, p *planRelease, o client.Object) ([]*unstructured.Unstructured, []string, error) {
 			return p.ofRevisions(ctx, o.(*oamv1beta1.AppRollout))
 		},
+		needs: "get of approllouts and of applicationrevisions, both of core.oam.dev, get of all that these hold, and list of their workloads",
 	}
 }
 

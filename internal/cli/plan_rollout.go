@@ -37,6 +37,8 @@ type rolloutToPlan struct {
 	status func(client.Object) *rolloutv1alpha1.RolloutStatus
 	// objects are those that a rollout is about, as far as it is known which they are, and warnings what people should know of them.
 	objects func(ctx context.Context, p *planRelease, o client.Object) (all []*unstructured.Unstructured, warnings []string, err error)
+	// needs are the rights that a plan needs; empty for those to the kind itself.
+	needs string
 }
 
 func traitToPlan() rolloutToPlan {
@@ -58,7 +60,10 @@ func traitToPlan() rolloutToPlan {
 func foretellRollout(k rolloutToPlan) foreteller {
 	return func(ctx context.Context, p *planRelease, m forecast.Manifest) (foretold, error) {
 		o, err := p.rollout(ctx, k, m)
-		if err != nil {
+		switch {
+		case apierrors.IsForbidden(err) && k.needs != "":
+			return nil, fmt.Errorf("%w\n%s needs %s", err, p.env.Program, k.needs)
+		case err != nil:
 			return nil, (&getSets{kind: k.shownKind, env: p.env, flags: p.flags, namespace: m.Key().Namespace}).explain(err)
 		}
 		return o, nil
