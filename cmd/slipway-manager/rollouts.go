@@ -21,20 +21,21 @@ import (
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/internal/rollout/outbound"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 func setUpRolloutTrait(mgr ctrl.Manager, o *options, _ bool) error {
-	return setUpRollout(mgr, o, func(*adapter.Adapters) rollout.Kind { return rollout.Traits{} })
+	return setUpRollout(mgr, o, func(*adapter.Adapters) subject.Kind { return subject.Traits{} })
 }
 
 func setUpAppRollout(mgr ctrl.Manager, o *options, _ bool) error {
-	return setUpRollout(mgr, o, func(kinds *adapter.Adapters) rollout.Kind {
+	return setUpRollout(mgr, o, func(kinds *adapter.Adapters) subject.Kind {
 		return rolling.AppRollouts{Live: mgr.GetAPIReader(), Kinds: kinds, Clock: clock.RealClock{}}
 	})
 }
 
 // setUpRollout has the manager roll out what objects of a kind ask for, which needs to know the kinds of workloads.
-func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) rollout.Kind) error {
+func setUpRollout(mgr ctrl.Manager, o *options, kindOf func(*adapter.Adapters) subject.Kind) error {
 	known, err := readKinds(o.workloadKinds)
 	if err != nil {
 		return err

@@ -53,8 +53,9 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
 			"deleted, in which order and why, and how many pods are available at each moment. For the kinds of Slipway the\n" +
 			"controller's own planner decides, over a copy of the live objects; for those of Kubernetes a plain model of what\n" +
 			"their controllers are documented to do. Nothing is written.\n\n" +
-			"Of a RolloutTrait it shows each batch: its goal, its pods, and what it waits for. Workloads in the same files are taken as\n" +
-			"they will be then.\n\n" +
+			"Of a RolloutTrait or an AppRollout it shows each batch: its goal, its pods, and what it waits for. Workloads in the same files\n" +
+			"are taken as they will be then. An AppRollout is about ApplicationRevisions that are there. An Application cannot be planned as a\n" +
+			"whole.\n\n" +
 			"The exit status is 0 when nothing would change, 2 when something would, and 1 after an error.",
 		Example: fmt.Sprintf(strings.Trim(`
   # What would this manifest do?
@@ -63,6 +64,9 @@ func newPlan(env Environment, flags *genericclioptions.ConfigFlags) *cobra.Comma
   # The same without a cluster, against objects that were saved before
   kubectl get clonesets,pods,controllerrevisions,persistentvolumeclaims,nodes -o yaml > live.yaml
   %[1]s plan -f web.yaml --offline --live live.yaml
+
+  # What would the workloads of an Application become that has no rolloutPlan?
+  %[1]s app render -f shop.yaml | %[1]s plan -f -
 
   # For programs
   %[1]s plan -f web.yaml -o json`, "\n"), env.Program),
@@ -148,7 +152,7 @@ func (p *planRelease) prepare() (namespace string, err error) {
 
 func (p *planRelease) read(file, namespace string) (manifests []forecast.Manifest, err error) {
 	err = p.open(file, func(r io.Reader) (err error) {
-		manifests, err = forecast.ReadManifests(file, r, namespace, p.scheme, plannable())
+		manifests, err = forecast.ReadManifests(file, r, namespace, p.scheme, plannable(p.env.Program))
 		return err
 	})
 	return manifests, err

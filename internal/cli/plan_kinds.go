@@ -5,12 +5,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/forecast"
 )
 
@@ -29,16 +30,24 @@ type foreteller func(ctx context.Context, p *planRelease, m forecast.Manifest) (
 
 // foretellers are the kinds that can be planned. Each is known to NewScheme.
 func foretellers() map[schema.GroupVersionKind]foreteller {
-	known := map[schema.GroupVersionKind]foreteller{rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind): foretellRollout}
+	known := map[schema.GroupVersionKind]foreteller{}
+	for _, k := range []rolloutToPlan{traitToPlan(), appRolloutToPlan()} {
+		known[k.GroupVersionKind()] = foretellRollout(k)
+	}
 	for _, k := range forecast.Kinds() {
 		known[k.GVK] = foretellSets(k)
 	}
 	return known
 }
 
-// plannable are the same kinds, in the order of their names.
-func plannable() []schema.GroupVersionKind {
-	return slices.SortedFunc(maps.Keys(foretellers()), func(a, b schema.GroupVersionKind) int {
+// plannable are the same kinds, in the order of their names. An Application is rendered, and its controller decides which of its
+// components is rolled out when: that is not played.
+func plannable(program string) forecast.Known {
+	kinds := slices.SortedFunc(maps.Keys(foretellers()), func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group))
 	})
+	return forecast.Known{Kinds: kinds, Refused: map[schema.GroupKind]string{
+		oamv1beta1.GroupVersion.WithKind(oamv1beta1.ApplicationKind).GroupKind(): fmt.Sprintf(
+			"`%[1]s app render -f FILE | %[1]s plan -f -` plans the workloads of one without a rolloutPlan, and for one that has made its revision the AppRollout can be planned", program),
+	}}
 }

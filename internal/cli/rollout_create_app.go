@@ -113,16 +113,9 @@ func (c *rolloutCreate) lookAtRevisions(ctx context.Context, r *oamv1beta1.AppRo
 	if application == "" {
 		return nil
 	}
-	app := &oamv1beta1.Application{}
-	switch err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: application}, app); {
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		return fmt.Errorf("reading Application %s: %w", application, err)
-	case !app.IsRolloutTemplate():
-		c.warnings = append(c.warnings, fmt.Sprintf("Application %s deploys its revisions by itself, over what this rollout does: give it the annotation %s: \"true\" first",
-			application, oamv1beta1.AnnotationRolloutTemplate))
-	}
-	return nil
+	warnings, err := besideRevisions(ctx, c.client, c.namespace, application)
+	c.warnings = append(c.warnings, warnings...)
+	return err
 }
 
 // typed is the name as people type it.

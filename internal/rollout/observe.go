@@ -12,11 +12,12 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 // observed is a world, with what it was read from.
 type observed struct {
-	subject Subject
+	subject subject.Subject
 	world   engine.World
 	by      map[engine.Side]adapter.Seen
 }

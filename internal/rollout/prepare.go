@@ -17,16 +17,13 @@ import (
 // What is refused keeps the engine waiting, and it says why. With an old view of the rollout nothing is done, and the error is
 // errOld: it could bring back what something newer has taken the place of.
 func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) ([]apply.Outcome, error) {
-	w, steps := &o.world, o.subject.First
-	if o.subject.Last != nil && !w.Target.Held && (w.Source == nil || !w.Source.Held) {
-		last, err := o.subject.Last(ctx)
-		switch {
-		case apierrors.IsForbidden(err): // only a person can help
-			w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
-		case err != nil:
-			return nil, err
-		}
-		steps = append(steps, last...)
+	w := &o.world
+	steps, err := o.subject.Steps(ctx, w)
+	switch {
+	case apierrors.IsForbidden(err): // only a person can help
+		w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
+	case err != nil:
+		return nil, err //nolint:wrapcheck // it says what was read
 	}
 	if len(steps) > 0 {
 		switch current, err := r.isCurrent(ctx, object); {

@@ -20,17 +20,18 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/apply"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/internal/step"
 )
 
 // prepared is a kind whose rollouts need an object to be applied first, and one after their end.
 type prepared struct {
-	Traits
+	subject.Traits
 	first, last bool
 	fails       error
 }
 
-func (k prepared) Subject(ctx context.Context, object client.Object) (Subject, error) {
+func (k prepared) Subject(ctx context.Context, object client.Object) (subject.Subject, error) {
 	s, err := k.Traits.Subject(ctx, object)
 	applied := func(name string) []step.Step {
 		o := &unstructured.Unstructured{}
@@ -107,13 +108,13 @@ func TestWithAnOldViewNothingIsPrepared(t *testing.T) {
 			return nil
 		},
 	}), nil, apply.Options{})
-	subject, err := prepared{first: true}.Subject(t.Context(), trait)
+	asks, err := prepared{first: true}.Subject(t.Context(), trait)
 	if err != nil {
 		t.Fatal(err)
 	}
 	old := trait.DeepCopy()
 	old.ResourceVersion = "1"
-	if _, err := d.prepare(t.Context(), old, &observed{subject: subject}); !errors.Is(err, errOld) {
+	if _, err := d.prepare(t.Context(), old, &observed{subject: asks}); !errors.Is(err, errOld) {
 		t.Errorf("it ends with %v", err)
 	}
 }
@@ -132,11 +133,11 @@ func TestWhatComesLastWaitsForTheWorkloads(t *testing.T) {
 				},
 			})
 			d.others = apply.New(writer, nil, apply.Options{})
-			subject, err := prepared{last: true}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
+			asks, err := prepared{last: true}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := observed{subject: subject}
+			o := observed{subject: asks}
 			o.world.Target.Held = held
 			if _, err := d.prepare(t.Context(), trait, &o); err != nil {
 				t.Fatal(err)
@@ -170,11 +171,11 @@ func TestWhatComesLastIsNotAskedForTooEarly(t *testing.T) {
 					return nil
 				},
 			}), nil, apply.Options{})
-			subject, err := prepared{last: true, fails: c.fails}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
+			asks, err := prepared{last: true, fails: c.fails}.Subject(t.Context(), &rolloutv1alpha1.RolloutTrait{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := observed{subject: subject}
+			o := observed{subject: asks}
 			o.world.Target.Held = c.held
 			if _, err := d.prepare(t.Context(), trait, &o); !errors.Is(err, c.want) {
 				t.Errorf("it fails with %v", err)

@@ -22,6 +22,7 @@ import (
 	"slipway.dev/slipway/internal/report"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 // Dependencies are what the controller works with.
@@ -49,7 +50,7 @@ type Dependencies struct {
 // Reconciler moves the rollouts of one kind through their states. It is safe for concurrent use for different ones.
 type Reconciler struct {
 	Dependencies
-	kind Kind
+	kind subject.Kind
 	// own writes rollouts, and others writes workloads, which are read live.
 	own, others *apply.Applier
 	watches     *owned.Kinds
@@ -59,7 +60,7 @@ type Reconciler struct {
 }
 
 // New returns a reconciler of a kind. It fails when the registry has other metrics of the names of ours.
-func New(kind Kind, d Dependencies) (*Reconciler, error) {
+func New(kind subject.Kind, d Dependencies) (*Reconciler, error) {
 	if d.Plan == nil {
 		d.Plan = engine.Next
 	}

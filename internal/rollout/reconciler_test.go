@@ -25,6 +25,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/errand"
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 // desk is a reconciler over a fake API server.
@@ -48,7 +49,7 @@ func newDesk(t *testing.T, plan func(engine.World, time.Time) engine.Plan, objec
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Traits{}, Dependencies{
+	r, err := New(subject.Traits{}, Dependencies{
 		Cache: c, Live: c, Client: c, Events: events.NewFakeRecorder(100), Clock: clock, Plan: plan, Registry: prometheus.NewRegistry(),
 		Kinds: &adapter.Adapters{Live: c, Mapper: c.RESTMapper(), Registry: registry},
 		Errands: Errands{

@@ -45,6 +45,10 @@ const (
 	Give    Verb = "give the new template to"
 	Confirm Verb = "wait for a confirmation of"
 
+	// Apply and TakeAway are about objects of an application that are no pods.
+	Apply    Verb = "apply"
+	TakeAway Verb = "take away"
+
 	// Other is a step of the controller that touches no pod, claim or revision.
 	Other Verb = "other"
 

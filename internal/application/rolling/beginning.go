@@ -14,13 +14,13 @@ import (
 	"slipway.dev/slipway/internal/application/delivery"
 	"slipway.dev/slipway/internal/application/live"
 	"slipway.dev/slipway/internal/apply"
-	"slipway.dev/slipway/internal/rollout"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/internal/step"
 )
 
 // beginning finds the workloads of a rollout that has not begun, and delivers the target's objects when it is time to. A pause
 // holds them back.
-func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s rollout.Subject, delivers bool) (rollout.Subject, error) {
+func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s subject.Subject, delivers bool) (subject.Subject, error) {
 	c, missing, err := k.resolve(ctx, r, s.Rollout.Revisions.Component)
 	if err != nil {
 		return s, err

@@ -14,9 +14,9 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
-	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -63,9 +63,9 @@ func (AppRollouts) WithStatus(object client.Object, status rolloutv1alpha1.Rollo
 }
 
 // Subject finds out which workloads the revisions stand for, and what has to be applied before and after their rollout.
-func (k AppRollouts) Subject(ctx context.Context, object client.Object) (rollout.Subject, error) {
+func (k AppRollouts) Subject(ctx context.Context, object client.Object) (subject.Subject, error) {
 	r := object.(*oamv1beta1.AppRollout)
-	s := rollout.Subject{Rollout: engine.RolloutOf(r, r.Spec.RolloutPlan, r.Status.RolloutStatus)}
+	s := subject.Subject{Rollout: engine.RolloutOf(r, r.Spec.RolloutPlan, r.Status.RolloutStatus)}
 	s.Rollout.RevertOnDelete = s.Rollout.RevertOnDelete || ptr.Deref(r.Spec.RevertOnDelete, false)
 	s.Rollout.Revisions = asked(r)
 	state := engine.StateOf(&r.Status.RolloutStatus)
@@ -116,7 +116,7 @@ func sizeOf(r *oamv1beta1.AppRollout, running *rolloutv1alpha1.RunningRollout) *
 }
 
 // wait has the engine wait, and say why.
-func wait(s rollout.Subject, format string, values ...any) (rollout.Subject, error) {
+func wait(s subject.Subject, format string, values ...any) (subject.Subject, error) {
 	s.Missing = fmt.Sprintf(format, values...)
 	return s, nil
 }

@@ -139,17 +139,22 @@ func readManifests(t *testing.T, text, namespace string) ([]Manifest, error) {
 	if err := kruisev1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	return ReadManifests("f.yaml", strings.NewReader(text), namespace, scheme, []schema.GroupVersionKind{kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind)})
+	return ReadManifests("f.yaml", strings.NewReader(text), namespace, scheme, Known{
+		Kinds:   []schema.GroupVersionKind{kruisev1alpha1.GroupVersion.WithKind(kruisev1alpha1.CloneSetKind)},
+		Refused: map[schema.GroupKind]string{{Group: "batch", Kind: "Job"}: "it runs once"},
+	})
 }
 
 func TestReading(t *testing.T) {
 	const good = "apiVersion: apps.kruise.io/v1alpha1\nkind: CloneSet\nmetadata: {name: web}\nspec: {replicas: 2}\n"
 	for sentence, test := range map[string]struct{ text, want string }{
-		"a misspelt field":          {strings.Replace(good, "replicas", "replicaz", 1), `f.yaml: document 1 (CloneSet web): strict decoding error: unknown field "spec.replicaz"`},
-		"a text for a number":       {strings.Replace(good, "2}", `"two"}`, 1), `f.yaml: document 1 (CloneSet web): json: cannot unmarshal string into Go struct field CloneSetSpec.spec.replicas of type int32`},
-		"another version":           {strings.Replace(good, "v1alpha1", "v9", 1), `f.yaml: document 1 (CloneSet web): apiVersion: CloneSet of "apps.kruise.io/v9" is not known, only apps.kruise.io/v1alpha1`},
-		"no name":                   {strings.Replace(good, "name: web", "", 1), `f.yaml: document 1 (CloneSet ): metadata.name: is missing`},
-		"no set":                    {"kind: Pod\n", "f.yaml: holds nothing that can be planned, only Pod; these kinds can be: CloneSet"},
+		"a misspelt field":    {strings.Replace(good, "replicas", "replicaz", 1), `f.yaml: document 1 (CloneSet web): strict decoding error: unknown field "spec.replicaz"`},
+		"a text for a number": {strings.Replace(good, "2}", `"two"}`, 1), `f.yaml: document 1 (CloneSet web): json: cannot unmarshal string into Go struct field CloneSetSpec.spec.replicas of type int32`},
+		"another version":     {strings.Replace(good, "v1alpha1", "v9", 1), `f.yaml: document 1 (CloneSet web): apiVersion: CloneSet of "apps.kruise.io/v9" is not known, only apps.kruise.io/v1alpha1`},
+		"no name":             {strings.Replace(good, "name: web", "", 1), `f.yaml: document 1 (CloneSet ): metadata.name: is missing`},
+		"no set":              {"kind: Pod\n", "f.yaml: holds nothing that can be planned, only Pod; these kinds can be: CloneSet"},
+		"what is refused": {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n---\nkind: Pod\n",
+			"f.yaml: document 1 (Job a): no Job can be planned: it runs once; these kinds can be: CloneSet"},
 		"nothing at all":            {"# nothing\n", "f.yaml: holds nothing that can be planned; these kinds can be: CloneSet"},
 		"no object":                 {"[1]\n", "f.yaml: document 1: is not an object of Kubernetes"},
 		"bad YAML in document 2":    {good + "---\na: [\n", "f.yaml: document 2: "},

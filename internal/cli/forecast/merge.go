@@ -23,26 +23,36 @@ func Merge(live client.Object, m Manifest) (client.Object, error) {
 		return nil, fmt.Errorf("encoding the live %s: %w", m, err)
 	}
 	applied := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(applied, m.JSON, current)
+	raw, err := ThreeWay(applied, m.JSON, current)
 	if err != nil {
-		return nil, fmt.Errorf("comparing %s with the live %s: %w", m.File, m, err)
-	}
-	var tree, change map[string]any
-	if err := json.Unmarshal(current, &tree); err != nil {
-		return nil, fmt.Errorf("reading the live %s: %w", m, err)
-	}
-	if err := json.Unmarshal(patch, &change); err != nil {
-		return nil, fmt.Errorf("reading the difference to the live %s: %w", m, err)
-	}
-	raw, err := json.Marshal(mergePatched(tree, change))
-	if err != nil {
-		return nil, fmt.Errorf("encoding the merged %s: %w", m, err)
+		return nil, fmt.Errorf("%s over the live %s: %w", m.File, m, err)
 	}
 	merged := reflect.New(reflect.TypeOf(m.Object).Elem()).Interface().(client.Object)
 	if err := json.Unmarshal(raw, merged); err != nil {
 		return nil, fmt.Errorf("reading the merged %s: %w", m, err)
 	}
 	return merged, nil
+}
+
+// ThreeWay is the live object, as JSON, after an object is applied over it: what was applied before and is not any more goes, and what
+// nobody has applied stays. A list is replaced as a whole.
+func ThreeWay(before, wanted, live []byte) ([]byte, error) {
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, wanted, live)
+	if err != nil {
+		return nil, fmt.Errorf("comparing it with what is live: %w", err)
+	}
+	var tree, change map[string]any
+	if err := json.Unmarshal(live, &tree); err != nil {
+		return nil, fmt.Errorf("reading what is live: %w", err)
+	}
+	if err := json.Unmarshal(patch, &change); err != nil {
+		return nil, fmt.Errorf("reading the difference to what is live: %w", err)
+	}
+	raw, err := json.Marshal(mergePatched(tree, change))
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return raw, nil
 }
 
 // mergePatched applies a JSON merge patch: null removes, objects merge, all else replaces.

@@ -35,16 +35,26 @@ func (m Manifest) Key() types.NamespacedName { return client.ObjectKeyFromObject
 // String names the object with its kind.
 func (m Manifest) String() string { return m.ID.Kind + " " + m.Key().String() }
 
+// Known are kinds of objects that are read.
+type Known struct {
+	Kinds []schema.GroupVersionKind
+	// Refused are kinds that somebody would take for planned if they were passed over, each with what to do instead.
+	Refused map[schema.GroupKind]string
+}
+
 // ReadManifests reads all objects of known kinds of a file of YAML documents or JSON, and passes over objects of other
 // kinds. Objects without a namespace get the given one. Errors name the file, the document and the field.
-func ReadManifests(file string, r io.Reader, namespace string, scheme *runtime.Scheme, known []schema.GroupVersionKind) ([]Manifest, error) {
+func ReadManifests(file string, r io.Reader, namespace string, scheme *runtime.Scheme, known Known) ([]Manifest, error) {
 	var found []Manifest
 	var others []string
 	err := manifest.Each(file, r, func(kind metav1.TypeMeta, where string, raw []byte) error {
 		m := Manifest{File: file, ID: kind.GroupVersionKind()}
-		if !slices.Contains(known, m.ID) {
+		if instead := known.Refused[m.ID.GroupKind()]; instead != "" {
+			return fmt.Errorf("%s: no %s can be planned: %s; these kinds can be: %s", where, kind.Kind, instead, strings.Join(names(known.Kinds), ", "))
+		}
+		if !slices.Contains(known.Kinds, m.ID) {
 			others = append(others, cmp.Or(kind.Kind, "an object without a kind"))
-			return otherVersion(kind, where, known)
+			return otherVersion(kind, where, known.Kinds)
 		}
 		made, err := scheme.New(m.ID)
 		if err != nil {
@@ -67,7 +77,7 @@ func ReadManifests(file string, r io.Reader, namespace string, scheme *runtime.S
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: holds nothing that can be planned%s; these kinds can be: %s", file, only(others), strings.Join(names(known), ", "))
+		err = fmt.Errorf("%s: holds nothing that can be planned%s; these kinds can be: %s", file, only(others), strings.Join(names(known.Kinds), ", "))
 	}
 	return found, err
 }

@@ -27,9 +27,11 @@ func (p *play) act(ctx context.Context, next *engine.Plan) (bool, error) {
 	for _, action := range next.Actions {
 		switch a := action.(type) {
 		case engine.Enter:
-			p.trait.Finalizers, written = append(slices.Clone(p.trait.Finalizers), rolloutv1alpha1.FinalizerRollout), true
+			p.asks.SetFinalizers(append(slices.Clone(p.asks.GetFinalizers()), rolloutv1alpha1.FinalizerRollout))
+			written = true
 		case engine.Leave:
-			p.trait.Finalizers, written = slices.DeleteFunc(slices.Clone(p.trait.Finalizers), func(f string) bool { return f == rolloutv1alpha1.FinalizerRollout }), true
+			p.asks.SetFinalizers(slices.DeleteFunc(slices.Clone(p.asks.GetFinalizers()), func(f string) bool { return f == rolloutv1alpha1.FinalizerRollout }))
+			written = true
 		case engine.Invoke:
 			p.calls[a.Key] = engine.Call{Answered: true, Passed: true, Attempts: 1}
 		case engine.Measure:
@@ -49,7 +51,10 @@ func (p *play) act(ctx context.Context, next *engine.Plan) (bool, error) {
 		}
 	}
 	if !written {
-		p.trait.Status = next.Status
+		var err error
+		if p.asks, err = asking(p.kind.WithStatus(p.asks.Object, next.Status)); err != nil {
+			return false, err
+		}
 	}
 	return len(next.Actions) > 0, nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
@@ -18,16 +17,25 @@ import (
 )
 
 // halfway plays a rollout until it waits at its partition, and returns it and what there is then.
-func halfway(s *scene, r *rolloutv1alpha1.RolloutTrait) (*scene, *rolloutv1alpha1.RolloutTrait) {
+func halfway(s *scene, r client.Object) (*scene, client.Object) {
 	s.t.Helper()
-	p, err := newPlay(Input{Live: s.reader(), Mapper: meta.NewDefaultRESTMapper(nil), Rollout: r}, now.Add(-time.Hour))
+	p, err := newPlay(s.input(r, nil), now.Add(-time.Hour))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p.begin()
+	if err := p.begin(); err != nil {
+		s.t.Fatal(err)
+	}
 	for range 100 {
 		if err := p.look(s.t.Context()); err != nil {
 			s.t.Fatal(err)
+		}
+		brought, err := p.bring(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if brought {
+			continue
 		}
 		next := engine.Next(p.world, p.now)
 		p.note(&next)
@@ -54,8 +62,8 @@ func halfway(s *scene, r *rolloutv1alpha1.RolloutTrait) (*scene, *rolloutv1alpha
 		o.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"}
 		later.objects = append(later.objects, client.Object(o))
 	}
-	p.trait.UID = "r-uid"
-	return later, p.trait
+	p.asks.SetUID("r-uid")
+	return later, p.asks.Object
 }
 
 // stopping is a rollout that waits after its first batch.
@@ -89,7 +97,7 @@ func TestHalfway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &scene{t: t}
 			later, before := halfway(s, stopping(rollout(s.held(test.kind[0], test.kind[1]), 2, "50%", nil)))
-			r := before.DeepCopy()
+			r := before.DeepCopyObject().(*rolloutv1alpha1.RolloutTrait)
 			test.change(r)
 			if name == "halfway-newer-template" {
 				w := later.objects[0].(*unstructured.Unstructured)
@@ -108,10 +116,10 @@ func TestHalfway(t *testing.T) {
 func TestWhatHasEndedStaysSo(t *testing.T) {
 	s := &scene{t: t}
 	later, before := halfway(s, rollout(s.held(kruise, "CloneSet"), 2, nil))
-	if before.Status.RollingState != rolloutv1alpha1.RolloutSucceedState {
-		t.Fatalf("it is at %s", before.Status.RollingState)
+	if state := before.(*rolloutv1alpha1.RolloutTrait).Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
+		t.Fatalf("it is at %s", state)
 	}
-	o := later.foresee(before.DeepCopy(), before)
+	o := later.foresee(before, before)
 	if o.ChangesAnything() || o.Refusal() != "" || o.Ending != Succeeds {
 		t.Errorf("it changes %t, refuses %q, and %s", o.ChangesAnything(), o.Refusal(), o.Ending)
 	}

@@ -42,7 +42,7 @@ func (p *play) note(next *engine.Plan) {
 		batch := s.Running.RolloutBatches[s.CurrentBatch]
 		p.await(part, s.WaitingFor, fmt.Sprintf("%s between two pods", time.Duration(*batch.InstanceInterval)*time.Second))
 	case rolloutv1alpha1.WaitingAtPartition:
-		p.await(part, s.WaitingFor, fmt.Sprintf("for a person: batchPartition is %d", *p.trait.Spec.RolloutPlan.BatchPartition))
+		p.await(part, s.WaitingFor, fmt.Sprintf("for a person: batchPartition is %d", *p.asks.plan.BatchPartition))
 	case rolloutv1alpha1.WaitingForUnpause:
 		p.await(part, s.WaitingFor, "for a person: the rollout is paused")
 	case rolloutv1alpha1.WaitingForPerson:
@@ -75,7 +75,7 @@ func isPast(s rolloutv1alpha1.BatchRollingState) bool {
 
 // close notes the end of batches that a look has gone past.
 func (p *play) close(s *rolloutv1alpha1.RolloutStatus) {
-	before := &p.trait.Status
+	before := p.asks.status
 	if !p.inBatch(before) || p.inBatch(s) && s.CurrentBatch == before.CurrentBatch {
 		return
 	}
@@ -131,11 +131,9 @@ func (p *play) noteBatches(s *rolloutv1alpha1.RolloutStatus) {
 	o.Mode, o.Total = running.Mode, total(s)
 	goals := engine.Goals(running.RolloutBatches, o.Total)
 	if len(o.Batches) == 0 {
-		told := rollouts.OfTrait(p.trait)
+		told := p.asGiven()
 		told.Status = *s
-		o.Change = rollouts.Change(told)
-		told.Plan, told.RevertOnDelete = p.Rollout.Spec.RolloutPlan, p.Rollout.Spec.RolloutPlan.RevertOnDelete
-		o.Plan = rollouts.Plan(told)
+		o.Change, o.Plan = rollouts.Change(told), rollouts.Plan(told)
 	}
 	for i, b := range running.RolloutBatches {
 		if i == len(o.Batches) {
@@ -217,7 +215,7 @@ func (p *play) count() story.Count {
 
 // happen writes down what has happened to the pods of a workload. Its numbers are of that workload alone; others are pods of the other one.
 func (p *play) happen(moments []story.Moment, others story.Count) {
-	part := p.part(&p.trait.Status)
+	part := p.part(p.asks.status)
 	for _, m := range moments {
 		for i := range m.Actions {
 			if m.Actions[i].Order = 0; ofPods(m.Actions[i].Verb) {
@@ -230,8 +228,8 @@ func (p *play) happen(moments []story.Moment, others story.Count) {
 		m.During, m.After = sum(m.During, others), sum(m.After, others)
 		least := min(m.During.Available, m.After.Available)
 		p.story.Least = min(p.story.Least, least)
-		if p.inBatch(&p.trait.Status) {
-			b := &p.story.Batches[p.trait.Status.CurrentBatch]
+		if p.inBatch(p.asks.status) {
+			b := &p.story.Batches[p.asks.status.CurrentBatch]
 			b.Least = min(b.Least, least)
 		}
 		part.Moments = append(part.Moments, m)
@@ -242,7 +240,7 @@ func (p *play) happen(moments []story.Moment, others story.Count) {
 func ofPods(v story.Verb) bool {
 	switch v {
 	case story.RecordRevision, story.ReuseRevision, story.AdoptRevision, story.ForgetRevision, story.CreateClaim, story.DeleteClaim, story.ResizeClaim,
-		story.GiveClaim, story.Give, story.Confirm, story.Other:
+		story.GiveClaim, story.Give, story.Confirm, story.Apply, story.TakeAway, story.Other:
 		return false
 	default:
 		return true

@@ -17,6 +17,7 @@ import (
 	"slipway.dev/slipway/internal/cli/rollouts"
 	"slipway.dev/slipway/internal/rollout/adapter"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 // Input is what an outlook is made from.
@@ -25,9 +26,9 @@ type Input struct {
 	Live client.Reader
 	// Mapper tells of kinds how their CustomResourceDefinition is called.
 	Mapper apimeta.RESTMapper
-	// Before is the rollout as it is; nil when there is none. Rollout is the one that is asked for, with the identity and the status
-	// of that one.
-	Before, Rollout *rolloutv1alpha1.RolloutTrait
+	// Before is the rollout as it is; nil when there is none. Rollout is the one that is asked for, a RolloutTrait or an AppRollout, with
+	// the identity and the status of that one.
+	Before, Rollout client.Object
 	// Wanted are the workloads as they are asked for at the same time; nil for as they are.
 	Wanted Wanted
 	// NodeLabels are the labels of nodes by node name. They are needed only for topology spread constraints.
@@ -45,7 +46,9 @@ func Of(ctx context.Context, in Input, now time.Time) (*Outlook, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.begin()
+	if err := p.begin(); err != nil {
+		return nil, err
+	}
 	if err := p.tell(ctx); err != nil {
 		return nil, err
 	}
@@ -60,11 +63,20 @@ func newPlay(in Input, now time.Time) (*play, error) {
 	if in.Wanted == nil {
 		in.Wanted = asTheyAre
 	}
+	given, err := asking(in.Rollout)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := asking(in.Rollout.DeepCopyObject().(client.Object))
+	if err != nil {
+		return nil, err
+	}
 	p := &play{
-		Input: in, store: &store{live: in.Live, wanted: in.Wanted, workloads: map[place]*workload{}}, trait: in.Rollout.DeepCopy(), now: now,
+		Input: in, store: &store{live: in.Live, wanted: in.Wanted, workloads: map[place]*workload{}}, given: given, asks: asks, now: now,
 		calls: map[string]engine.Call{}, samples: map[string]engine.Sample{}, failing: map[string]string{},
 	}
 	p.adapters = adapter.Adapters{Live: p.store, Mapper: in.Mapper, Registry: registry}
+	p.kind = p.kindOf()
 	return p, nil
 }
 
@@ -73,16 +85,22 @@ type play struct {
 	Input
 	*store
 	adapters adapter.Adapters
-	trait    *rolloutv1alpha1.RolloutTrait
+	kind     subject.Kind
 	now      time.Time
+	// given is the rollout as it is asked for, and asks as it has become.
+	given, asks asker
 	// calls and samples are what webhooks and metrics have answered.
 	calls   map[string]engine.Call
 	samples map[string]engine.Sample
 	story   Outlook
 
-	// seen are the workloads as the last look saw them, and world is what that made of them.
-	seen  map[engine.Side]adapter.Seen
-	world engine.World
+	// subject is what the rollout asks for, seen are the workloads as the last look saw them, and world is what that made of them.
+	subject subject.Subject
+	seen    map[engine.Side]adapter.Seen
+	world   engine.World
+	// target and source are the workloads of the last look that knew any.
+	target rolloutv1alpha1.WorkloadReference
+	source *rolloutv1alpha1.WorkloadReference
 	// serial numbers pods that are made.
 	serial int
 	// waited is time that had to pass since the last moment. order numbers what happens to pods.
@@ -98,35 +116,40 @@ type play struct {
 	counted bool
 	// failing are images that do not start now, each with the reason.
 	failing map[string]string
-	// holds: a workload was held, now or before.
-	holds bool
+	// holds: a workload was held, now or before. brought: objects were applied.
+	holds, brought bool
 }
 
-func (p *play) begin() {
-	r, o := p.trait, &p.story
-	o.APIVersion, o.Kind = rolloutv1alpha1.GroupVersion.String(), rolloutv1alpha1.RolloutTraitKind
-	o.Namespace, o.Name = r.Namespace, r.Name
+func (p *play) begin() error {
+	r, o, id := &p.asks, &p.story, p.kind.ID()
+	o.APIVersion, o.Kind = id.GroupVersion().String(), id.Kind
+	o.Namespace, o.Name = r.GetNamespace(), r.GetName()
 	o.New = p.Before == nil
 	o.Batches = []Batch{}
-	if r.UID == "" {
-		r.UID = plannedUID(rolloutv1alpha1.GroupVersion.WithKind(o.Kind), r.Name)
+	if r.GetUID() == "" {
+		r.SetUID(plannedUID(id, r.GetName()))
 	}
-	p.first, p.run = -1, r.Status.Run
+	p.first, p.run = -1, r.status.Run
 	if p.Before == nil {
-		r.Generation = 1
-		return
+		r.SetGeneration(1)
+		return nil
 	}
-	if o.Changed = !equality.Semantic.DeepEqual(p.Before.Spec, r.Spec); o.Changed {
-		r.Generation = p.Before.Generation + 1
+	before, err := asking(p.Before)
+	if err != nil {
+		return err
 	}
-	if state := engine.StateOf(&r.Status); state != engine.None {
+	if o.Changed = !equality.Semantic.DeepEqual(before.spec, r.spec); o.Changed {
+		r.SetGeneration(before.GetGeneration() + 1)
+	}
+	if state := engine.StateOf(r.status); state != engine.None {
 		o.From = state.String()
 		if state.Rolling == rolloutv1alpha1.RollingInBatchesState {
-			o.From += fmt.Sprintf(" of batch %d", r.Status.CurrentBatch+1)
-			p.first = int(r.Status.CurrentBatch)
+			o.From += fmt.Sprintf(" of batch %d", r.status.CurrentBatch+1)
+			p.first = int(r.status.CurrentBatch)
 		}
-		p.holds = r.Status.Running != nil && !state.Rolling.IsFinal()
+		p.holds = r.status.Running != nil && !state.Rolling.IsFinal()
 	}
+	return nil
 }
 
 // tell has the engine look, does what it asks for, and lets the workloads follow, until nothing goes on.
@@ -136,7 +159,17 @@ func (p *play) tell(ctx context.Context) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		before, told := engine.StateOf(&p.trait.Status), p.order
+		switch brought, err := p.bring(ctx); {
+		case err != nil:
+			return err
+		case brought:
+			p.story.acts = p.story.acts || !p.person
+			if _, err := p.follow(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		before, told := engine.StateOf(p.asks.status), p.order
 		next := engine.Next(p.world, p.now)
 		if next.Status.Running != nil {
 			limit = passes + 50*len(next.Status.Running.RolloutBatches) + 5*int(next.Status.Running.Total)
@@ -173,11 +206,19 @@ func (p *play) tell(ctx context.Context) error {
 
 // look observes the workloads as the controller does.
 func (p *play) look(ctx context.Context) error {
-	p.world, p.seen = engine.World{Rollout: adapter.RolloutOf(p.trait), Calls: p.calls, Samples: p.samples}, map[engine.Side]adapter.Seen{}
-	if p.trait.Status.RollingState.IsFinal() {
+	var err error
+	if p.subject, err = p.kind.Subject(ctx, p.asks.Object); err != nil {
+		return err //nolint:wrapcheck // it says what was read
+	}
+	if p.refused != nil { // a controller would tell people that it lacks a right; here they lack it themselves
+		return p.refused
+	}
+	p.world, p.seen = engine.World{Rollout: p.subject.Rollout, Blocked: p.subject.Missing, Calls: p.calls, Samples: p.samples}, map[engine.Side]adapter.Seen{}
+	target, source := p.world.Rollout.Looks()
+	if p.asks.status.RollingState.IsFinal() || target.Name == "" {
 		return nil
 	}
-	target, source := p.world.Rollout.Looks()
+	p.target, p.source = target, source
 	if err := p.observe(ctx, engine.Target, target); err != nil {
 		return err
 	}
@@ -198,7 +239,7 @@ func (p *play) look(ctx context.Context) error {
 }
 
 func (p *play) observe(ctx context.Context, side engine.Side, ref rolloutv1alpha1.WorkloadReference) error {
-	seen, err := p.adapters.Observe(ctx, p.trait.Namespace, ref, p.holder(), adapter.AskOf(&p.world.Rollout), p.now)
+	seen, err := p.adapters.Observe(ctx, p.asks.GetNamespace(), ref, p.holder(), adapter.AskOf(&p.world.Rollout), p.now)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the workload
 	}
@@ -211,11 +252,11 @@ func (p *play) observe(ctx context.Context, side engine.Side, ref rolloutv1alpha
 
 // holder is the rollout as the one that holds workloads.
 func (p *play) holder() adapter.Holder {
-	return adapter.Holder{Kind: rolloutv1alpha1.GroupVersion.WithKind(rolloutv1alpha1.RolloutTraitKind), Name: p.trait.Name, UID: p.trait.UID}
+	return adapter.Holder{Kind: p.kind.ID(), Name: p.asks.GetName(), UID: p.asks.GetUID(), Own: p.subject.Own}
 }
 
 func (p *play) at(ref rolloutv1alpha1.WorkloadReference) place {
-	return place{schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), client.ObjectKey{Namespace: p.trait.Namespace, Name: ref.Name}}
+	return place{schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), client.ObjectKey{Namespace: p.asks.GetNamespace(), Name: ref.Name}}
 }
 
 // wait is how long nothing happens but for the time; 0 for ever.
@@ -238,7 +279,7 @@ func (p *play) pass(wait time.Duration) {
 
 // letOn has a person let the rollout go on where it waits for one.
 func (p *play) letOn(next *engine.Plan) bool {
-	plan, s := &p.trait.Spec.RolloutPlan, &next.Status
+	plan, s := p.asks.plan, &next.Status
 	switch {
 	case s.WaitingFor == rolloutv1alpha1.WaitingForUnpause:
 		plan.Paused = false
@@ -252,14 +293,14 @@ func (p *play) letOn(next *engine.Plan) bool {
 }
 
 func (p *play) gone() bool {
-	return p.trait.DeletionTimestamp != nil && !slices.Contains(p.trait.Finalizers, rolloutv1alpha1.FinalizerRollout)
+	return p.asks.GetDeletionTimestamp() != nil && !slices.Contains(p.asks.GetFinalizers(), rolloutv1alpha1.FinalizerRollout)
 }
 
 func (p *play) outcome(state engine.State) Ending {
 	switch {
 	case state == engine.Succeeded:
 		return Succeeds
-	case !p.holds && (p.story.New || p.story.acts || p.story.Changed):
+	case !p.holds && !p.brought && (p.story.New || p.story.acts || p.story.Changed):
 		return Refused
 	}
 	return Fails
@@ -267,20 +308,20 @@ func (p *play) outcome(state engine.State) Ending {
 
 // end says how it ends.
 func (p *play) end(ctx context.Context, how Ending) error {
-	o, s := &p.story, &p.trait.Status
+	o, s := &p.story, p.asks.status
 	o.Ending, o.State, o.Message = how, engine.StateOf(s).String(), s.Message
 	if how == Gone {
 		o.State, o.Message = "", "the rollout goes, as it is being deleted"
 	}
 	if o.Change == "" {
-		o.Change, o.Plan = rollouts.Change(rollouts.OfTrait(p.trait)), rollouts.Plan(rollouts.OfTrait(p.Rollout))
+		o.Change, o.Plan = rollouts.Change(p.asks.shown()), rollouts.Plan(p.asGiven())
 	}
 	if how == Succeeds {
 		o.Left = nil
 	}
 	if o.Before.updates() {
 		o.Warn(fmt.Sprintf("nothing holds the pods of %s: they go to its newest template before the rollout takes them; pause it first, or give it a full partition",
-			rollouts.Ref(p.trait.Spec.TargetRef)))
+			rollouts.Ref(p.target)))
 	}
 	if p.counted {
 		if err := p.recount(ctx); err != nil {
@@ -291,14 +332,17 @@ func (p *play) end(ctx context.Context, how Ending) error {
 	return nil
 }
 
+// asGiven is the rollout as people see it, with the plan that was given: on the way they are taken to let it go on.
+func (p *play) asGiven() *rollouts.Rollout {
+	shown := p.asks.shown()
+	shown.Plan, shown.RevertOnDelete = *p.given.plan, p.given.shown().RevertOnDelete
+	return shown
+}
+
 // recount looks at the workloads once more: in a final state the rollout itself does not.
 func (p *play) recount(ctx context.Context) error {
-	target, source := p.world.Rollout.Looks()
-	if err := p.observe(ctx, engine.Target, target); err != nil {
+	if err := p.observe(ctx, engine.Target, p.target); err != nil || p.source == nil {
 		return err
 	}
-	if source == nil {
-		return nil
-	}
-	return p.observe(ctx, engine.Source, *source)
+	return p.observe(ctx, engine.Source, *p.source)
 }

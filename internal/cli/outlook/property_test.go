@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/rollout/engine"
 )
 
@@ -31,10 +32,14 @@ func sizes(t *rapid.T, total int) []any {
 }
 
 // agrees checks the batches that were foreseen against the engine's own arithmetic, and that each pod is taken once.
-func agrees(t *rapid.T, o *Outlook, r *rolloutv1alpha1.RolloutTrait, total int) {
-	batches := engine.Batches(&r.Spec.RolloutPlan, total)
+func agrees(t *rapid.T, o *Outlook, plan *rolloutv1alpha1.RolloutPlan, total int) {
+	batches := engine.Batches(plan, total)
 	if err := engine.CheckBatches(batches, total); err != nil {
-		if o.Ending != Refused || o.Message != err.Error() {
+		refused := Refused
+		if o.Kind == oamv1beta1.AppRolloutKind { // its objects were applied by then
+			refused = Fails
+		}
+		if o.Ending != refused || o.Message != err.Error() {
 			t.Fatalf("it ends with %s: %s; the engine says %v", o.Ending, o.Message, err)
 		}
 		return
@@ -67,7 +72,7 @@ func TestBatchesAreThoseOfTheEngine(t *testing.T) {
 		}
 		r := rollout(w, sizes(rt, total)...)
 		o := s.foresee(r, nil)
-		agrees(rt, o, r, total)
+		agrees(rt, o, &r.Spec.RolloutPlan, total)
 		if o.Ending != Succeeds || kind[1] == "CafeDeployment" {
 			return
 		}
@@ -96,7 +101,7 @@ func TestBatchesOfScalesAndPairsAreThoseOfTheEngine(t *testing.T) {
 			r.Spec.SourceRef = []rolloutv1alpha1.WorkloadReference{ref(older)}
 			r.Spec.RolloutPlan.RolloutStrategy = rapid.SampledFrom([]rolloutv1alpha1.RolloutStrategyType{"", rolloutv1alpha1.IncreaseFirst, rolloutv1alpha1.DecreaseFirst}).Draw(rt, "strategy")
 			if o := s.foresee(r, nil); from > 0 {
-				agrees(rt, o, r, from)
+				agrees(rt, o, &r.Spec.RolloutPlan, from)
 				if o.End.Total != from {
 					rt.Fatalf("in the end there are %d pods", o.End.Total)
 				}
@@ -112,9 +117,43 @@ func TestBatchesOfScalesAndPairsAreThoseOfTheEngine(t *testing.T) {
 		total := max(from-to, to-from)
 		r := plan(rollout(w, sizes(rt, total)...), size(int32(to)))
 		o := s.foresee(r, nil)
-		agrees(rt, o, r, total)
+		agrees(rt, o, &r.Spec.RolloutPlan, total)
 		if o.Ending == Succeeds && (o.End.Total != to || o.End.Available != to) {
 			rt.Fatalf("in the end there are %+v", o.End)
 		}
 	})
+}
+
+func TestBatchesBetweenRevisionsAreThoseOfTheEngine(t *testing.T) {
+	kinds := [][2]string{{kruise, "CloneSet"}, {kruise2, "StatefulSet"}, {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"}, {cafe, "InPlaceSet"}, {cafe, "CafeDeployment"}, {"apps/v1", "Deployment"}}
+	rapid.Check(t, func(rt *rapid.T) {
+		kind, total := rapid.SampledFrom(kinds).Draw(rt, "kind"), rapid.IntRange(1, 9).Draw(rt, "total")
+		s := &scene{t: t}
+		v1, v2 := component{"cart", 1, renderedSet(t, kind[0], kind[1], "v1", nil), nil}, component{"cart", 2, renderedSet(t, kind[0], kind[1], "v2", nil), nil}
+		s.appRevision(1, v1)
+		s.appRevision(2, v2)
+		name := "cart"
+		if kind[1] == "Deployment" {
+			name = rapid.SampledFrom([]string{"cart", "cart-v1"}).Draw(rt, "deployed without a plan, or with one")
+		}
+		deployed(s.workload(kind[0], kind[1], name, total, opened[kind[0]+" "+kind[1]]), 1, v1)
+		r := between("shop-v2", "shop-v1", sizes(rt, total)...)
+		o := s.foresee(r, nil)
+		agrees(rt, o, &r.Spec.RolloutPlan, total)
+		if len(o.Before.Pods()) > 0 || o.Start.Available != total || o.End.Available != total || o.End.Total != total {
+			rt.Fatalf("pods move before the batches: %v, or not all are there: %+v, then %+v", o.Before.Pods(), o.Start, o.End)
+		}
+		if least := total - largest(o); o.Least < least {
+			rt.Fatalf("%d are available, and no batch takes more than leaves %d", o.Least, least)
+		}
+	})
+}
+
+// largest is how many pods the largest batch takes.
+func largest(o *Outlook) int {
+	most := 0
+	for _, b := range o.Batches {
+		most = max(most, b.Pods)
+	}
+	return most
 }

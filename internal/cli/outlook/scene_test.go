@@ -3,7 +3,9 @@
 package outlook
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,9 +24,11 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/cli/saved"
 	"slipway.dev/slipway/internal/revision"
 	"slipway.dev/slipway/test/builders"
@@ -136,17 +141,11 @@ func put(t testing.TB, o *unstructured.Unstructured, change fields) {
 // reader reads the scene as a cluster is read.
 func (s *scene) reader() client.Reader {
 	s.t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			s.t.Fatal(err)
-		}
-	}
 	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": s.objects})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	objects, err := saved.Read("scene", strings.NewReader(string(raw)), scheme)
+	objects, err := saved.Read("scene", strings.NewReader(string(raw)), schemeOf(s.t))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -156,15 +155,45 @@ func (s *scene) reader() client.Reader {
 var flock = schema.GroupVersionKind{Group: "birds.example.com", Version: "v1", Kind: "Flock"}
 
 // foresee is the outlook of a rollout that has the status of before, if that is given.
-func (s *scene) foresee(r, before *rolloutv1alpha1.RolloutTrait) *Outlook {
+func (s *scene) foresee(r, before client.Object) *Outlook {
 	s.t.Helper()
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(flock, meta.RESTScopeNamespace)
-	o, err := Of(s.t.Context(), Input{Live: s.reader(), Mapper: mapper, Rollout: r, Before: before}, now)
+	o, err := Of(s.t.Context(), s.input(r, before), now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return o
+}
+
+func (s *scene) input(r, before client.Object) Input {
+	s.t.Helper()
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(flock, meta.RESTScopeNamespace)
+	return Input{Live: s.reader(), Mapper: mapper, Rollout: r, Before: before}
+}
+
+func schemeOf(t testing.TB) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, kruisev1alpha1.AddToScheme, kruisev1beta1.AddToScheme, cafev1alpha1.AddToScheme, oamv1beta1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+func keyOf(o client.Object) client.ObjectKey { return client.ObjectKeyFromObject(o) }
+
+// refusing is a reader who may read nothing that an application has.
+type refusing struct{ client.Reader }
+
+func (r refusing) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, is := o.(*oamv1beta1.ApplicationRevision); is {
+		return apierrors.NewForbidden(oamv1beta1.GroupVersion.WithResource("applicationrevisions").GroupResource(), key.Name, errors.New("no rule says so"))
+	}
+	return r.Reader.Get(ctx, key, o, options...)
 }
 
 // rollout of a workload in these batches; the last one takes the rest when it is nil.

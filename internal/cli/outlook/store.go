@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,8 @@ type store struct {
 	pods      []*corev1.Pod
 	revisions []*appsv1.ControllerRevision
 	claims    []*corev1.PersistentVolumeClaim
+	// refused is the first read that was forbidden.
+	refused error
 }
 
 var _ client.Reader = (*store)(nil)
@@ -74,7 +77,7 @@ func (s *store) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	case *unstructured.Unstructured:
 		w, err := s.workload(ctx, into.GroupVersionKind(), key)
 		if err != nil {
-			return err
+			return s.noticed(err)
 		}
 		if w.object == nil {
 			return apierrors.NewNotFound(schema.GroupResource{Group: into.GroupVersionKind().Group, Resource: into.GetKind()}, key.Name)
@@ -90,11 +93,19 @@ func (s *store) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 		}
 		return apierrors.NewNotFound(appsv1.SchemeGroupVersion.WithResource("controllerrevisions").GroupResource(), key.Name)
 	}
-	return s.live.Get(ctx, key, into, options...)
+	return s.noticed(s.live.Get(ctx, key, into, options...))
 }
 
-// List reads pods or revisions.
-func (s *store) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+// noticed keeps an error that says that reading is forbidden.
+func (s *store) noticed(err error) error {
+	if s.refused == nil && apierrors.IsForbidden(err) {
+		s.refused = err
+	}
+	return err
+}
+
+// List reads pods, revisions or workloads of a kind.
+func (s *store) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(options)
 	fits := func(o client.Object) bool {
 		return (asked.Namespace == "" || asked.Namespace == o.GetNamespace()) && (asked.LabelSelector == nil || asked.LabelSelector.Matches(labels.Set(o.GetLabels())))
@@ -112,9 +123,35 @@ func (s *store) List(_ context.Context, into client.ObjectList, options ...clien
 				into.Items = append(into.Items, *r.DeepCopy())
 			}
 		}
+	case *unstructured.UnstructuredList:
+		return s.noticed(s.list(ctx, into, fits, options...))
 	default:
 		return fmt.Errorf("%T is not kept", into)
 	}
+	return nil
+}
+
+// list reads workloads of a kind, those that were made meanwhile among them.
+func (s *store) list(ctx context.Context, into *unstructured.UnstructuredList, fits func(client.Object) bool, options ...client.ListOption) error {
+	if err := s.live.List(ctx, into, options...); err != nil {
+		return err
+	}
+	id := into.GroupVersionKind()
+	id.Kind = strings.TrimSuffix(id.Kind, "List")
+	for i := range into.Items {
+		if _, err := s.workload(ctx, id, client.ObjectKeyFromObject(&into.Items[i])); err != nil {
+			return err
+		}
+	}
+	into.Items = nil
+	for at, w := range s.workloads {
+		if at.id == id && w.object != nil && fits(w.object) {
+			into.Items = append(into.Items, *w.object.DeepCopy())
+		}
+	}
+	slices.SortFunc(into.Items, func(a, b unstructured.Unstructured) int {
+		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
 	return nil
 }
 

@@ -4,6 +4,7 @@ package outlook
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -237,7 +238,11 @@ func (t *text) foot() {
 	case Fails:
 		t.say("it %s: %s", t.tense("fails", "has failed"), t.Message)
 	case Waits:
-		t.say("it waits %s", strings.TrimPrefix(t.Message, "waits "))
+		if waits, found := strings.CutPrefix(t.Message, "waits "); found {
+			t.say("it waits %s", waits)
+		} else {
+			t.say("it waits: %s", t.Message)
+		}
 	case Gone:
 		t.say("%s", t.Message)
 	case Refused:
@@ -260,11 +265,12 @@ func (t *text) tense(comes, was string) string {
 
 // moves tells whether anything happens to pods.
 func (t *text) moves() bool {
-	n := len(t.Before.Moments) + len(t.After.Moments)
-	for i := range t.Batches {
-		n += len(t.Batches[i].Moments)
+	happens := func(p *Part) bool {
+		return slices.ContainsFunc(p.Moments, func(m story.Moment) bool {
+			return slices.ContainsFunc(m.Actions, func(a story.Action) bool { return a.Order > 0 })
+		})
 	}
-	return n > 0
+	return happens(&t.Before) || happens(&t.After) || slices.ContainsFunc(t.Batches, func(b Batch) bool { return happens(&b.Part) })
 }
 
 // taken is what is taken for granted everywhere, as far as it matters here.
@@ -285,13 +291,13 @@ func (t *text) taken() []string {
 	}
 	note(&t.After)
 	if asks[rolloutv1alpha1.WaitingForWebhook] || asks[rolloutv1alpha1.WaitingForMetric] {
-		items = append(items, fmt.Sprintf("webhooks pass and metrics are in range; `slipway rollout approve %s -n %s` passes a step without them", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("webhooks pass and metrics are in range; `slipway rollout approve %s -n %s` passes a step without them", t.typed(), t.Namespace))
 	}
 	if asks[rolloutv1alpha1.WaitingAtPartition] {
-		items = append(items, fmt.Sprintf("`slipway rollout promote %s -n %s` lets each batch begin that waits for a person", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("`slipway rollout promote %s -n %s` lets each batch begin that waits for a person", t.typed(), t.Namespace))
 	}
 	if asks[rolloutv1alpha1.WaitingForUnpause] {
-		items = append(items, fmt.Sprintf("`slipway rollout resume %s -n %s` ends the pause", t.Name, t.Namespace))
+		items = append(items, fmt.Sprintf("`slipway rollout resume %s -n %s` ends the pause", t.typed(), t.Namespace))
 	}
 	return items
 }

@@ -30,6 +30,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/internal/rollout/outbound"
+	"slipway.dev/slipway/internal/rollout/subject"
 )
 
 // patience is for what a machine that nobody else works on does in half a minute.
@@ -100,7 +101,7 @@ func manage(t *testing.T, ns string, through func(client.Client) client.Client) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := rollout.New(rollout.Traits{}, rollout.Dependencies{
+	r, err := rollout.New(subject.Traits{}, rollout.Dependencies{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: through(mgr.GetClient()), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
 		Kinds: &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: kinds},
 		Errands: rollout.Errands{

@@ -28,6 +28,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/errand"
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
@@ -45,7 +46,7 @@ type Hooks struct {
 	// Application changes what the controller of a new process is made of; nil leaves it.
 	Application func(*application.Dependencies)
 	// Rollouts takes the place of what AppRollouts add to the controller of rollouts; nil keeps it.
-	Rollouts func(rolling.AppRollouts) rollout.Kind
+	Rollouts func(rolling.AppRollouts) subject.Kind
 }
 
 // kind is Application, as the world meets it.
@@ -89,7 +90,7 @@ func (k *kind) Controllers(m *world.Manager) []world.Controller {
 	if k.mutation.Application != nil {
 		k.mutation.Application(&d)
 	}
-	var rollouts rollout.Kind = rolling.AppRollouts{Live: ours, Kinds: kinds, Clock: clock}
+	var rollouts subject.Kind = rolling.AppRollouts{Live: ours, Kinds: kinds, Clock: clock}
 	if k.mutation.Rollouts != nil {
 		rollouts = k.mutation.Rollouts(rollouts.(rolling.AppRollouts))
 	}

@@ -19,8 +19,8 @@ import (
 	"slipway.dev/slipway/internal/application"
 	"slipway.dev/slipway/internal/application/plan"
 	"slipway.dev/slipway/internal/application/rolling"
-	"slipway.dev/slipway/internal/rollout"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -95,7 +95,7 @@ func TestMutations(t *testing.T) {
 				workload.Raw = append([]byte(" "), workload.Raw...)
 			}
 		}), "the same content has other objects"},
-		"what only the source had stays":          {"forward", apart, Hooks{Rollouts: func(k rolling.AppRollouts) rollout.Kind { return forgetful{k} }}, "2 workloads"},
+		"what only the source had stays":          {"forward", apart, Hooks{Rollouts: func(k rolling.AppRollouts) subject.Kind { return forgetful{k} }}, "2 workloads"},
 		"the rollout lets go without giving back": {"the next one goes in batches", inPlace, Hooks{Line: func(c client.Client) client.Client { return keeping{c} }}, "the controller of cart"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -161,7 +161,7 @@ func (c tampering) Apply(ctx context.Context, configuration runtime.ApplyConfigu
 // forgetful rollouts do nothing after their last batch.
 type forgetful struct{ rolling.AppRollouts }
 
-func (k forgetful) Subject(ctx context.Context, o client.Object) (rollout.Subject, error) {
+func (k forgetful) Subject(ctx context.Context, o client.Object) (subject.Subject, error) {
 	s, err := k.AppRollouts.Subject(ctx, o)
 	s.Last = nil
 	return s, err

@@ -23,6 +23,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/engine"
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
+	asked "slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/internal/statefulset"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
@@ -78,7 +79,7 @@ func (k *kind) Controllers(m *world.Manager) []world.Controller {
 	if k.mutation.Dependencies != nil {
 		k.mutation.Dependencies(&d)
 	}
-	reconciler, err := rollout.New(rollout.Traits{}, d)
+	reconciler, err := rollout.New(asked.Traits{}, d)
 	if err != nil {
 		panic(fmt.Sprintf("the controller cannot be made: %v", err))
 	}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rollout
+package subject
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +40,16 @@ type Subject struct {
 	// Last finds out the steps that follow the end of a rollout. It is asked when the workloads are let go, so that nothing it reads is
 	// in the way of that; nil for a rollout that is not at its end. It reads only.
 	Last func(context.Context) ([]step.Step, error)
+}
+
+// Steps are those to take now, before anything is decided in the world that was observed: what comes first, and what comes last once
+// the workloads are let go.
+func (s *Subject) Steps(ctx context.Context, w *engine.World) ([]step.Step, error) {
+	if s.Last == nil || w.Target.Held || w.Source != nil && w.Source.Held {
+		return s.First, nil
+	}
+	last, err := s.Last(ctx)
+	return append(slices.Clone(s.First), last...), err
 }
 
 // Traits are the kind RolloutTrait: its workloads are there, and other people's.
