@@ -78,11 +78,11 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 			refused++
 			s := &telling{newSimulation(of, Hooks{}), op}
 			s.make()
-			if err := s.rest(); err != nil {
+			if err := s.Rest(); err != nil {
 				t.Fatal(err)
 			}
 			s.begin(story{})
-			if err := s.rest(); err != nil {
+			if err := s.Rest(); err != nil {
 				t.Fatal(err)
 			}
 			st := &s.trait().Status

@@ -68,7 +68,7 @@ func restarted(s *telling, view int) error {
 			return err
 		}
 	}
-	if err := firstOf(clean(s.World), s.rest(), clean(s.World)); err != nil {
+	if err := firstOf(clean(s.World), s.Rest(), clean(s.World)); err != nil {
 		return err
 	}
 	if after := s.World.Summary(); after != before {
@@ -82,11 +82,11 @@ func ended(t *testing.T, of subject, mutation Hooks) *telling {
 	t.Helper()
 	s := &telling{newSimulation(of, mutation), rollsOut}
 	s.make()
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		t.Fatal(err)
 	}
 	s.begin(story{})
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		t.Fatal(err)
 	}
 	if state := s.trait().Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
