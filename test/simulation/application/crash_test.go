@@ -46,5 +46,6 @@ func (s *simulation) dying(kind string, dies int) (died bool, err error) {
 		dies -= len(s.Server.Log()) - before
 		return err
 	}
-	return died, s.Rest()
+	err = s.Rest()
+	return died, err
 }

@@ -175,7 +175,7 @@ func (k *kind) Bench(w *world.World) world.Bench {
 	return k.judge
 }
 
-func (*kind) Summary(w *world.World) string { return summary(w) }
+func (*kind) Summary(w *world.World) string { return w.Tallies(carriers...) }
 
 func (*kind) Outcome(o client.Object) []string { return []string{string(typed(o).Status.Phase)} }
 

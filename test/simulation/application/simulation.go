@@ -41,9 +41,6 @@ func newWorld(mutation Hooks, judged bool) *simulation {
 	builtIn := &kube.Controllers{World: s.World}
 	s.scaler = &autoscaler{World: s.World}
 	s.Wakes, s.Besides, s.AtLast = wakes(builtIn, s.scaler), builtIn.Step, s.scaler.next
-	s.Moves = func(w api.Write) bool {
-		return w.Actor != "node" && (w.Subresource != api.Status || w.Kind == api.AppRollouts || w.Kind == api.Applications)
-	}
 	s.Quiet = 10 * time.Minute
 	define(s.World, judged)
 	s.Manager.Start(nil)

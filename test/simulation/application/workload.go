@@ -5,7 +5,6 @@ package application
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -68,10 +67,13 @@ func (w runner) isInPlace() bool {
 	return is
 }
 
+// carriers are the kinds of workloads that definitions make.
+var carriers = []api.Kind{api.CloneSets, api.Deployments}
+
 // workloads are all of them, by kind and name.
 func workloads(w *world.World) []runner {
 	var all []runner
-	for _, stored := range []api.Kind{api.CloneSets, api.Deployments} {
+	for _, stored := range carriers {
 		for _, o := range w.Server.List(stored) {
 			all = append(all, runnerOf(o))
 		}
@@ -90,15 +92,6 @@ func controllerOf(o client.Object) string {
 		return ref.Kind
 	}
 	return ""
-}
-
-// summary tells all workloads with their pods.
-func summary(w *world.World) string {
-	var parts []string
-	for _, one := range workloads(w) {
-		parts = append(parts, one.object.GetName()+": "+w.TallyOf(w.PodsOf(one.object)).String())
-	}
-	return strings.Join(parts, "; ")
 }
 
 // bounds tell what an autoscaler scales, and between which sizes.

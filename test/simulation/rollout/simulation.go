@@ -50,9 +50,6 @@ func newSimulation(of subject, mutation Hooks) *simulation {
 	s.kube = &kube.Controllers{World: s.World}
 	s.Wakes, s.Besides = s.kube.Wakes, s.others
 	s.Place = func(pod *corev1.Pod) (string, bool) { return place(s.World, pod, s.full) }
-	s.Moves = func(w api.Write) bool {
-		return w.Actor != "node" && (w.Subresource != api.Status || w.Kind == api.RolloutTraits)
-	}
 	s.Quiet = 10 * time.Minute
 	s.Manager.Start(nil)
 	return s

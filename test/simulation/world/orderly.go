@@ -22,9 +22,7 @@ type Orderly struct {
 	// Besides is what somebody else would do when the manager has nothing to do, and AtLast what one would do when nodes have not either:
 	// nil for nothing. Both may be nil for nobody.
 	Besides, AtLast func() func()
-	// Moves tells whether a write shows that the world has not come to rest. For Quiet, none does so in a world that has, although pods
-	// crash in it for ever.
-	Moves func(api.Write) bool
+	// Quiet is for how long only nodes write to pods, and statuses tell of that, in a world that is at rest although pods crash for ever.
 	Quiet time.Duration
 }
 
@@ -36,7 +34,7 @@ func NewOrderly(kind Kind) *Orderly {
 		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 	}
 	o.Volumes = kind.HasVolumes()
-	o.Look = o.Manager.Reconcile
+	o.Look, o.Quiet = o.Manager.Reconcile, quiet
 	return o
 }
 
@@ -120,13 +118,25 @@ func (o *Orderly) restOr(is func() bool) error {
 	judged, moved := len(o.Server.Log()), o.Clock.Now()
 	_, err := o.goOn(is, func(_ time.Time, some bool) bool {
 		for log := o.Server.Log(); judged < len(log); judged++ {
-			if o.Moves(log[judged]) {
+			if moves(log[judged]) {
 				moved = log[judged].Time
 			}
 		}
 		return !some || o.Clock.Now().Sub(moved) > o.Quiet
 	})
 	return err
+}
+
+// moves tells whether a write shows that the world has not come to rest. The status of what releases others does, and that of other sets
+// tells of their pods.
+func moves(w api.Write) bool {
+	switch {
+	case w.Actor == "node":
+		return false
+	case w.Subresource != api.Status:
+		return true
+	}
+	return w.Kind == api.Pods || w.Kind == api.RolloutTraits || w.Kind == api.AppRollouts || w.Kind == api.Applications
 }
 
 // Pass lets things happen for some time.

@@ -61,8 +61,7 @@ type transcript struct {
 // Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
 func Tell[S client.Object](kind Kind, s Scenario[S]) (string, error) {
 	t := &transcript{Orderly: NewOrderly(kind)}
-	t.Look, t.Besides, t.Quiet = t.pass, s.Besides, quiet
-	t.Moves = func(w api.Write) bool { return w.Actor == Actor && !tells(w) }
+	t.Look, t.Besides = t.pass, s.Besides
 	t.Manager.OnPlan = func(p Plan) { t.last = &p }
 	if s.Before != nil {
 		s.Before(t.World)
