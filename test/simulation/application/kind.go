@@ -28,6 +28,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/errand"
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
+	"slipway.dev/slipway/test/rendering"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
@@ -79,7 +80,7 @@ func (k *kind) Controllers(m *world.Manager) []world.Controller {
 	}
 	d := application.Dependencies{
 		Cache: m.Cache, Live: ours, Client: ours, Events: world.Silence{}, Clock: clock, Apply: once, Mapper: mapper, Kinds: kinds,
-		Renderer: rendering{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: limit, Managers: []string{world.Actor},
+		Renderer: rendering.Here{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: limit, Managers: []string{world.Actor},
 		Plan: func(w plan.World) plan.Plan {
 			p := next(w)
 			m.Planned(world.Plan{Steps: p.Steps})
