@@ -127,8 +127,8 @@ func (o *Orderly) restOr(is func() bool) error {
 	return err
 }
 
-// moves tells whether a write shows that the world has not come to rest. The status of what releases others does, and that of other sets
-// tells of their pods.
+// moves tells whether a write shows that the world has not come to rest. Statuses of pods, rollouts and applications do so; those of sets
+// only tell of their pods.
 func moves(w api.Write) bool {
 	switch {
 	case w.Actor == "node":
