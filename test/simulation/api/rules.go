@@ -124,7 +124,7 @@ func prepareDivided(sub Subresource, before, after client.Object) error {
 		return nil
 	}
 	newStatus.Set(oldStatus)
-	if apiequality.Semantic.DeepEqual(oldSpec.Interface(), newSpec.Interface()) {
+	if apiequality.Semantic.DeepEqual(oldSpec.Addr().Interface(), newSpec.Addr().Interface()) {
 		return nil
 	}
 	if set, is := before.(*kruisev1alpha1.CloneSet); is {

@@ -80,7 +80,17 @@ func restarted(s *telling, view int) error {
 // ended is a world in which a rollout has succeeded.
 func ended(t *testing.T, of subject, mutation Hooks) *telling {
 	t.Helper()
-	s := &telling{newSimulation(of, mutation), rollsOut}
+	s := carriedOut(t, of, rollsOut, mutation)
+	if state := s.trait().Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
+		t.Fatalf("it ends as %s", state)
+	}
+	return s
+}
+
+// carriedOut is a world in which nobody has disturbed a rollout.
+func carriedOut(t *testing.T, of subject, op operation, mutation Hooks) *telling {
+	t.Helper()
+	s := &telling{newSimulation(of, mutation), op}
 	s.make()
 	if err := s.Rest(); err != nil {
 		t.Fatal(err)
@@ -88,9 +98,6 @@ func ended(t *testing.T, of subject, mutation Hooks) *telling {
 	s.begin(story{})
 	if err := s.Rest(); err != nil {
 		t.Fatal(err)
-	}
-	if state := s.trait().Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
-		t.Fatalf("it ends as %s", state)
 	}
 	return s
 }
