@@ -23,6 +23,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/render"
+	"slipway.dev/slipway/test/rendering"
 )
 
 // templated has the application use a trait whose template says that.
@@ -101,7 +102,7 @@ func TestWhatIsBrokenLeavesWhatRuns(t *testing.T) {
 			if got := get(w, &kruisev1alpha1.CloneSet{}, "cart").ResourceVersion; got != before || len(w.revisions()) != 1 {
 				t.Error("what runs was changed")
 			}
-			w.r.Renderer = direct{}
+			w.r.Renderer = rendering.Here{}
 			w.edit(func(a *oamv1beta1.Application) { a.Spec = app("a:1", "one").Spec })
 			for _, kind := range recording {
 				if got := w.condition(kind); got.Status != metav1.ConditionTrue {

@@ -4,10 +4,7 @@ package cafe_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +18,8 @@ import (
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestRelease tells by its writes and events how each kind of pod set is created, released to and scaled down.
 func TestRelease(t *testing.T) {
@@ -45,29 +41,11 @@ func TestRelease(t *testing.T) {
 			tell("fewer replicas")
 			w.edit(func(d *cafev1alpha1.CafeDeployment) { d.Spec.Topology.Values = []string{"B"} })
 			tell("a unit less")
-			golden(t, string(kind), strings.Join(story, "\n")+"\n")
+			golden.Lines(t, string(kind)+".txt", story)
 			if got := w.settle(); len(got) > 0 {
 				t.Errorf("a deployment at rest causes writes: %v", got)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("another story (-want +got):\n%s", diff)
 	}
 }
 

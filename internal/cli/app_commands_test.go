@@ -18,6 +18,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/builders"
+	"slipway.dev/slipway/test/golden"
 )
 
 // shopApp is an application of a CloneSet and a service, on the image app:<n>.
@@ -127,7 +128,7 @@ func TestApplicationsAreShown(t *testing.T) {
 			if err := r.execute(t.Context(), t, c.args...); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, r.out.String())
+			golden.Text(t, name+".txt", r.out.String())
 		})
 	}
 }
@@ -186,7 +187,7 @@ func TestApplicationsAreMade(t *testing.T) {
 	if err := r.execute(t.Context(), t, append(args, "--dry-run", "-o", "yaml")...); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "app-create", r.out.String())
+	golden.Text(t, "app-create.txt", r.out.String())
 	r = newRun(t)
 	if err := r.execute(t.Context(), t, args...); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"slipway.dev/slipway/test/golden"
 )
 
 func TestDefinitions(t *testing.T) {
@@ -34,7 +36,7 @@ func TestDefinitions(t *testing.T) {
 			if got := ExitStatus(err); got != test.status || err != nil && !IsTold(err) {
 				t.Errorf("exit status %d (%v), want %d", got, err, test.status)
 			}
-			golden(t, test.golden, r.out.String()+prefixed("stderr: ", r.errOut.String()))
+			golden.Text(t, test.golden+".txt", r.out.String()+prefixed("stderr: ", r.errOut.String()))
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/test/golden"
 )
 
 // storedApp is an AppRollout of package rollouts' worlds: shop/cart.
@@ -220,7 +221,7 @@ func TestBothKindsOfRolloutsAreShown(t *testing.T) {
 		if err := run.execute(t.Context(), t, "rollout", "history", "cart", "-n", "shop"); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "rollout-history-app", run.out.String())
+		golden.Text(t, "rollout-history-app.txt", run.out.String())
 	})
 }
 
@@ -251,7 +252,7 @@ func TestAppRolloutsAreBegun(t *testing.T) {
 			if err := run.execute(t.Context(), t, append([]string{"rollout", "create", "go", "-n", "shop"}, test.args...)...); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "rollout-create-app-"+name, run.out.String()+run.errOut.String())
+			golden.Text(t, "rollout-create-app-"+name+".txt", run.out.String()+run.errOut.String())
 			err := run.client.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "go"}, &oamv1beta1.AppRollout{})
 			if dry := strings.Contains(strings.Join(test.args, " "), "--dry-run"); dry != (err != nil) {
 				t.Errorf("dry run: %t, and afterwards: %v", dry, err)

@@ -19,6 +19,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/internal/budget"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/test/golden"
 )
 
 func TestRolloutCreate(t *testing.T) {
@@ -42,7 +43,7 @@ func TestRolloutCreate(t *testing.T) {
 			if err := r.execute(t.Context(), t, append([]string{"rollout", "create", "go", "-n", "shop"}, args...)...); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "rollout-create-"+name, r.out.String()+r.errOut.String())
+			golden.Text(t, "rollout-create-"+name+".txt", r.out.String()+r.errOut.String())
 			err := r.client.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "go"}, &rolloutv1alpha1.RolloutTrait{})
 			if dry := strings.Contains(strings.Join(args, " "), "--dry-run"); dry != apierrors.IsNotFound(err) {
 				t.Errorf("dry run: %t, and afterwards: %v", dry, err)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	"slipway.dev/slipway/test/golden"
 )
 
 func TestRolloutStatus(t *testing.T) {
@@ -183,12 +184,12 @@ func TestHistory(t *testing.T) {
 	if err := r.execute(t.Context(), t, "rollout", "history", "web", "-n", "shop"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rollout-history", r.out.String())
+	golden.Text(t, "rollout-history.txt", r.out.String())
 	r = newRolloutRun(t, stored(t, "unseen"))
 	if err := r.execute(t.Context(), t, "rollout", "history", "web", "-n", "shop"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rollout-history-none", r.out.String())
+	golden.Text(t, "rollout-history-none.txt", r.out.String())
 	if err := r.execute(t.Context(), t, "rollout", "history", "lost"); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v for one that is not there", err)
 	}

@@ -3,22 +3,17 @@
 package docs
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/definition"
 	"slipway.dev/slipway/internal/application/render"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the page of definitions anew")
 
 // pageOfDefinitions is made of the definitions themselves, so that it proves itself.
 const pageOfDefinitions = "docs/spec/definitions.md"
@@ -48,16 +43,7 @@ func TestThePageOfDefinitions(t *testing.T) {
 		}
 		parameters[d.Name()] = described.Parameters
 	}
-	want := written(all, parameters)
-	path := filepath.Join(root, pageOfDefinitions)
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, read(t, path)); diff != "" {
-		t.Errorf("%s is not what the definitions say; write it anew with -update (-want +got):\n%s", pageOfDefinitions, diff)
-	}
+	golden.File(t, filepath.Join(root, pageOfDefinitions), written(all, parameters))
 }
 
 // written is the page. What all components take is told once.

@@ -14,10 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Text compares got with testdata/<file> of the package under test, or writes it.
-func Text(t testing.TB, file, got string) {
+// File compares got with a file, or writes it.
+func File(t testing.TB, path, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", file)
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -31,6 +30,12 @@ func Text(t testing.TB, file, got string) {
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("%s (-golden +now; go test -update accepts it):\n%s", path, diff)
 	}
+}
+
+// Text is File for testdata/<file> of the package under test.
+func Text(t testing.TB, file, got string) {
+	t.Helper()
+	File(t, filepath.Join("testdata", file), got)
 }
 
 // Lines is Text for lines without their ends.

@@ -3,7 +3,6 @@
 package definition
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,15 +10,13 @@ import (
 	"testing"
 
 	"cuelang.org/go/cue/format"
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/config/definitions"
 	"slipway.dev/slipway/internal/application/render"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files, and format the shipped definitions")
 
 const sources = "../../../config/definitions"
 
@@ -36,12 +33,7 @@ func TestShippedDefinitionsAreFormatted(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if *update {
-			return os.WriteFile(filepath.Join(sources, path), formatted, 0o644)
-		}
-		if diff := cmp.Diff(string(formatted), string(text)); diff != "" {
-			t.Errorf("%s is not formatted (-want +got):\n%s", path, diff)
-		}
+		golden.File(t, filepath.Join(sources, path), string(formatted))
 		return nil
 	})
 	if err != nil {
@@ -78,7 +70,7 @@ func TestShippedDefinitionsRender(t *testing.T) {
 			if !used {
 				t.Errorf("the example of %s does not use it", d.Name())
 			}
-			golden(t, d.Name(), got.String())
+			golden.Text(t, d.Name()+".yaml", got.String())
 		})
 	}
 }
@@ -114,24 +106,6 @@ func rendered(t *testing.T, component oamv1beta1.ApplicationComponent, byName re
 		text.WriteString("---\n" + string(written))
 	}
 	return text.String()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".yaml")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }
 
 // An update in the middle has pods in addition. As long as those of the older template serve, all would look well without the newer ones.

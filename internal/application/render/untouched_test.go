@@ -3,7 +3,6 @@
 package render_test
 
 import (
-	std "context"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,18 +25,8 @@ import (
 	"slipway.dev/slipway/internal/application"
 	"slipway.dev/slipway/internal/application/render"
 	"slipway.dev/slipway/internal/rollout/adapter"
+	"slipway.dev/slipway/test/rendering"
 )
-
-// here evaluates templates in this process: those of the tests end.
-type here struct{}
-
-func (here) Render(_ std.Context, request render.Request) (render.Result, error) {
-	return render.Evaluate(request, nil)
-}
-
-func (here) Judge(_ std.Context, request render.HealthRequest) (render.Health, error) {
-	return render.Judge(request)
-}
 
 // running is an application of the component web that is deployed, and its controller.
 type running struct {
@@ -80,7 +69,7 @@ func run(t *testing.T, definitions render.Definitions, component oamv1beta1.Appl
 	}
 	w := &running{Client: c, t: t, r: application.New(application.Dependencies{
 		Cache: c, Live: c, Client: c, Events: events.NewFakeRecorder(1000), Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), Mapper: mapper,
-		Kinds: &adapter.Adapters{Live: c, Mapper: mapper, Registry: registry}, Renderer: here{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: 10,
+		Kinds: &adapter.Adapters{Live: c, Mapper: mapper, Registry: registry}, Renderer: rendering.Here{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: 10,
 	})}
 	w.look(5)
 	return w

@@ -3,20 +3,15 @@
 package plan_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func intOf(n int32) intstr.IntOrString { return intstr.FromInt32(n) }
 
@@ -151,25 +146,7 @@ func TestRelease(t *testing.T) {
 				}
 			}
 			w.settle(t)
-			golden(t, name, strings.Join(w.log, "\n")+"\n")
+			golden.Lines(t, name+".txt", w.log)
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("another story (-want +got):\n%s", diff)
 	}
 }

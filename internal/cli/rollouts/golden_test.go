@@ -3,7 +3,6 @@
 package rollouts
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,28 +18,8 @@ import (
 	"slipway.dev/slipway/internal/cli/sets"
 	"slipway.dev/slipway/internal/cli/tree"
 	"slipway.dev/slipway/internal/rollout/engine"
+	"slipway.dev/slipway/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
@@ -78,12 +57,12 @@ func worlds(t *testing.T) map[string]*Rollout {
 func TestDocumentGolden(t *testing.T) {
 	for name, r := range worlds(t) {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name, tree.Render(NewView(r, now()).Document(false), tree.Options{Fold: sets.FoldAfter}))
+			golden.Lines(t, name+".txt", tree.Render(NewView(r, now()).Document(false), tree.Options{Fold: sets.FoldAfter}))
 		})
 	}
 	t.Run("terminal", func(t *testing.T) {
 		view := NewView(worlds(t)["batch-verifying-metrics"], now())
-		golden(t, "terminal", tree.Render(view.Document(false), tree.Options{Width: 90, Height: 14, Color: true, ASCII: true}))
+		golden.Lines(t, "terminal.txt", tree.Render(view.Document(false), tree.Options{Width: 90, Height: 14, Color: true, ASCII: true}))
 	})
 }
 
@@ -108,7 +87,7 @@ func TestTablesGolden(t *testing.T) {
 			views = append(views, NewView(r, now()))
 		}
 		columns, rows := Kind().Table(views, false, wide)
-		golden(t, name, tree.Table(columns, rows, tree.Options{}))
+		golden.Lines(t, name+".txt", tree.Table(columns, rows, tree.Options{}))
 	}
 }
 
@@ -119,7 +98,7 @@ func TestLinesGolden(t *testing.T) {
 		r := all[file]
 		lines = append(lines, map[Outcome]string{GoesOn: "goes on   ", Succeeded: "succeeded ", Failed: "failed    "}[OutcomeOf(r)]+tree.Clean(Line(r)))
 	}
-	golden(t, "lines", lines)
+	golden.Lines(t, "lines.txt", lines)
 }
 
 func files(t *testing.T) []string {

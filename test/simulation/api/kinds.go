@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -124,6 +125,23 @@ var shapes = [kinds]shape{
 		func(l *autoscalingv2.HorizontalPodAutoscalerList) *[]autoscalingv2.HorizontalPodAutoscaler {
 			return &l.Items
 		}),
+}
+
+// divided are the kinds with a status that is written apart from the rest, and with a generation that counts their specs. Pods have rules
+// of their own.
+var divided = [kinds]bool{
+	CloneSets: true, StatefulSets: true, InPlaceSets: true, CafeDeployments: true, ReplicaSets: true, BuiltInStatefulSets: true,
+	Deployments: true, DaemonSets: true, RolloutTraits: true, Applications: true, AppRollouts: true,
+}
+
+// halves are the two parts of an object of such a kind, or of a pod.
+func halves(o client.Object) (spec, status reflect.Value) {
+	fields := reflect.ValueOf(o).Elem()
+	return fields.FieldByName("Spec"), fields.FieldByName("Status")
+}
+
+func metaOf(o client.Object) *metav1.ObjectMeta {
+	return o.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 
 // byGroupKind finds the kind of an unstructured object.

@@ -13,12 +13,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
-	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
-	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
 // Patch applies a JSON merge patch or, to the built-in kinds, a strategic merge patch. A resource version inside the
@@ -30,7 +24,7 @@ func (s *Server) Patch(actor string, kind Kind, key types.NamespacedName, sub Su
 	if !exists {
 		return nil, apierrors.NewNotFound(kind.resource(), key.Name)
 	}
-	after, err := patched(kind, touched(sub, before), patchType, data)
+	after, err := patched(kind, touched(kind, sub, before), patchType, data)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("patching %s %s: %v", kind, key, err))
 	}
@@ -39,50 +33,19 @@ func (s *Server) Patch(actor string, kind Kind, key types.NamespacedName, sub Su
 
 // touched is the object without the part that the subresource cannot change and that replace restores: to convert that part to
 // JSON and back would cost most of the time of a simulation.
-func touched(sub Subresource, before client.Object) client.Object {
-	switch o := before.(type) {
-	case *kruisev1alpha1.CloneSet:
-		if sub == Status {
-			return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &kruisev1alpha1.CloneSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *kruisev1beta1.StatefulSet:
-		if sub == Status {
-			return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &kruisev1beta1.StatefulSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *cafev1alpha1.InPlaceSet:
-		if sub == Status {
-			return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &cafev1alpha1.InPlaceSet{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *cafev1alpha1.CafeDeployment:
-		if sub == Status {
-			return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &cafev1alpha1.CafeDeployment{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *rolloutv1alpha1.RolloutTrait:
-		if sub == Status {
-			return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &rolloutv1alpha1.RolloutTrait{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *oamv1beta1.Application:
-		if sub == Status {
-			return &oamv1beta1.Application{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &oamv1beta1.Application{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *oamv1beta1.AppRollout:
-		if sub == Status {
-			return &oamv1beta1.AppRollout{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &oamv1beta1.AppRollout{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
-	case *corev1.Pod:
-		if sub == Status {
-			return &corev1.Pod{ObjectMeta: o.ObjectMeta, Status: o.Status}
-		}
-		return &corev1.Pod{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+func touched(kind Kind, sub Subresource, before client.Object) client.Object {
+	if !divided[kind] && kind != Pods {
+		return before
 	}
-	return before
+	part := kind.empty()
+	alias(part, before)
+	spec, status := halves(part)
+	if sub == Status {
+		spec.SetZero()
+	} else {
+		status.SetZero()
+	}
+	return part
 }
 
 func patched(kind Kind, before client.Object, patchType types.PatchType, data []byte) (client.Object, error) {

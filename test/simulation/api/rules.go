@@ -6,20 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cafev1alpha1 "slipway.dev/slipway/api/cafe/v1alpha1"
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
-	kruisev1beta1 "slipway.dev/slipway/api/kruise/v1beta1"
-	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
@@ -36,40 +31,13 @@ func invalid(kind Kind, obj client.Object, path *field.Path, value any, detail s
 
 // prepareForCreate sets what the server decides about a new object.
 func prepareForCreate(obj client.Object) {
+	if divided[KindOf(obj)] {
+		_, status := halves(obj)
+		status.SetZero()
+		obj.SetGeneration(1)
+		return
+	}
 	switch o := obj.(type) {
-	case *kruisev1alpha1.CloneSet:
-		o.Status = kruisev1alpha1.CloneSetStatus{}
-		o.Generation = 1
-	case *kruisev1beta1.StatefulSet:
-		o.Status = kruisev1beta1.StatefulSetStatus{}
-		o.Generation = 1
-	case *cafev1alpha1.InPlaceSet:
-		o.Status = cafev1alpha1.InPlaceSetStatus{}
-		o.Generation = 1
-	case *cafev1alpha1.CafeDeployment:
-		o.Status = cafev1alpha1.CafeDeploymentStatus{}
-		o.Generation = 1
-	case *appsv1.ReplicaSet:
-		o.Status = appsv1.ReplicaSetStatus{}
-		o.Generation = 1
-	case *appsv1.StatefulSet:
-		o.Status = appsv1.StatefulSetStatus{}
-		o.Generation = 1
-	case *appsv1.Deployment:
-		o.Status = appsv1.DeploymentStatus{}
-		o.Generation = 1
-	case *appsv1.DaemonSet:
-		o.Status = appsv1.DaemonSetStatus{}
-		o.Generation = 1
-	case *rolloutv1alpha1.RolloutTrait:
-		o.Status = rolloutv1alpha1.RolloutStatus{}
-		o.Generation = 1
-	case *oamv1beta1.Application:
-		o.Status = oamv1beta1.ApplicationStatus{}
-		o.Generation = 1
-	case *oamv1beta1.AppRollout:
-		o.Status = oamv1beta1.AppRolloutStatus{}
-		o.Generation = 1
 	case *corev1.Pod:
 		o.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qualityOf(&o.Spec)}
 		o.Generation = 1
@@ -126,43 +94,10 @@ func validateControllers(obj client.Object) error {
 
 // prepareForUpdate confines a write to its subresource, validates it, and counts the generation.
 func prepareForUpdate(sub Subresource, before, after client.Object) error {
+	if divided[KindOf(before)] {
+		return prepareDivided(sub, before, after)
+	}
 	switch old := before.(type) {
-	case *kruisev1alpha1.CloneSet:
-		next := after.(*kruisev1alpha1.CloneSet)
-		if sub != Status && !apiequality.Semantic.DeepEqual(old.Spec.Selector, next.Spec.Selector) {
-			return invalid(CloneSets, old, field.NewPath("spec", "selector"), next.Spec.Selector, "field is immutable")
-		}
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *kruisev1beta1.StatefulSet:
-		next := after.(*kruisev1beta1.StatefulSet)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *cafev1alpha1.InPlaceSet:
-		next := after.(*cafev1alpha1.InPlaceSet)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *cafev1alpha1.CafeDeployment:
-		next := after.(*cafev1alpha1.CafeDeployment)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *appsv1.ReplicaSet:
-		next := after.(*appsv1.ReplicaSet)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *appsv1.StatefulSet:
-		next := after.(*appsv1.StatefulSet)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *appsv1.Deployment:
-		next := after.(*appsv1.Deployment)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *appsv1.DaemonSet:
-		next := after.(*appsv1.DaemonSet)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *rolloutv1alpha1.RolloutTrait:
-		next := after.(*rolloutv1alpha1.RolloutTrait)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *oamv1beta1.Application:
-		next := after.(*oamv1beta1.Application)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
-	case *oamv1beta1.AppRollout:
-		next := after.(*oamv1beta1.AppRollout)
-		prepareSet(sub, &old.ObjectMeta, &next.ObjectMeta, &old.Spec, &next.Spec, &old.Status, &next.Status)
 	case *oamv1beta1.ApplicationRevision:
 		if next := after.(*oamv1beta1.ApplicationRevision); !apiequality.Semantic.DeepEqual(old.Spec, next.Spec) {
 			return invalid(ApplicationRevisions, old, field.NewPath("spec"), nil, "a revision is never changed")
@@ -179,16 +114,26 @@ func prepareForUpdate(sub Subresource, before, after client.Object) error {
 	return nil
 }
 
-// A resource with a status subresource: the status write may not touch metadata or spec, the other one not the status.
-func prepareSet[Spec, Stat any](sub Subresource, before, after *metav1.ObjectMeta, oldSpec, newSpec *Spec, oldStatus, newStatus *Stat) {
+// prepareDivided: a write of the status may touch neither metadata nor spec, and any other one not the status.
+func prepareDivided(sub Subresource, before, after client.Object) error {
+	oldSpec, oldStatus := halves(before)
+	newSpec, newStatus := halves(after)
 	if sub == Status {
-		*after, *newSpec = *before.DeepCopy(), *oldSpec
-		return
+		*metaOf(after) = *metaOf(before).DeepCopy()
+		newSpec.Set(oldSpec)
+		return nil
 	}
-	*newStatus = *oldStatus
-	if !apiequality.Semantic.DeepEqual(oldSpec, newSpec) {
-		after.Generation++
+	newStatus.Set(oldStatus)
+	if apiequality.Semantic.DeepEqual(oldSpec.Addr().Interface(), newSpec.Addr().Interface()) {
+		return nil
 	}
+	if set, is := before.(*kruisev1alpha1.CloneSet); is {
+		if selector := after.(*kruisev1alpha1.CloneSet).Spec.Selector; !apiequality.Semantic.DeepEqual(set.Spec.Selector, selector) {
+			return invalid(CloneSets, before, field.NewPath("spec", "selector"), selector, "field is immutable")
+		}
+	}
+	after.SetGeneration(after.GetGeneration() + 1)
+	return nil
 }
 
 // Status writes of pods may carry metadata, as on a real server, but neither spec nor owner references.

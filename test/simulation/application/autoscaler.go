@@ -5,7 +5,6 @@ package application
 import (
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -14,6 +13,7 @@ import (
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/kube"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -57,12 +57,12 @@ func (a *autoscaler) change() func() {
 		if target == nil {
 			continue
 		}
-		is := workloadOf(target)
+		is := runnerOf(target)
 		wanted := a.wanted(hpa, is)
-		if is.replicas == 0 || wanted == is.replicas { // 0 switches it off
+		if is.Replicas == 0 || wanted == is.Replicas { // 0 switches it off
 			continue
 		}
-		if low, high := int(ptr.Deref(hpa.Spec.MinReplicas, 1)), int(hpa.Spec.MaxReplicas); is.available != is.replicas && is.replicas >= low && is.replicas <= high {
+		if low, high := int(ptr.Deref(hpa.Spec.MinReplicas, 1)), int(hpa.Spec.MaxReplicas); is.available != is.Replicas && is.Replicas >= low && is.Replicas <= high {
 			continue // pods that are about to serve are not counted twice
 		}
 		return func() {
@@ -87,28 +87,21 @@ func (a *autoscaler) target(hpa *autoscalingv2.HorizontalPodAutoscaler) client.O
 }
 
 // wanted is how many pods a workload needs for its part of the load, within its bounds.
-func (a *autoscaler) wanted(hpa *autoscalingv2.HorizontalPodAutoscaler, is workload) int {
-	wanted, serving := is.replicas, 0
+func (a *autoscaler) wanted(hpa *autoscalingv2.HorizontalPodAutoscaler, is runner) int {
+	wanted, serving := is.Replicas, 0
 	for _, one := range of(a.World, is.component) {
 		serving += one.available
 	}
 	if a.load > 0 && serving > 0 {
-		wanted = (is.replicas*a.load + serving - 1) / serving
-		if busy := serving - a.load; busy >= 0 && wanted*10 >= is.replicas*9 { // it bears with a tenth
-			wanted = is.replicas
+		wanted = (is.Replicas*a.load + serving - 1) / serving
+		if busy := serving - a.load; busy >= 0 && wanted*10 >= is.Replicas*9 { // it bears with a tenth
+			wanted = is.Replicas
 		}
 	}
 	return max(int(ptr.Deref(hpa.Spec.MinReplicas, 1)), min(wanted, int(hpa.Spec.MaxReplicas)))
 }
 
-func resize(o client.Object, n int) {
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		o.Spec.Replicas = ptr.To(int32(n))
-	case *kruisev1alpha1.CloneSet:
-		o.Spec.Replicas = ptr.To(int32(n))
-	}
-}
+func resize(o client.Object, n int) { *workload.FieldsOf(o).Replicas = ptr.To(int32(n)) }
 
 // wakes is when one of the controllers that Kubernetes brings acts by the time alone; zero for never.
 func wakes(k *kube.Controllers, a *autoscaler) func() time.Time {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/test/simulation/api"
 )
 
 var _ interface {
@@ -58,7 +59,7 @@ func (s *tale) LastEdit() {
 	s.closing = true
 	s.Calms()
 	s.scaler.load = 0
-	if s.rollout(byHand) == nil {
+	if rolloutOf(s.World, byHand) == nil {
 		s.lastEdit()
 	}
 }
@@ -82,9 +83,9 @@ func (s *tale) close(add func(weight int, do func())) {
 	if s.app() == nil {
 		add(10, s.newApplication)
 	}
-	switch r := s.rollout(byHand); {
+	switch r := rolloutOf(s.World, byHand); {
 	case r != nil && r.DeletionTimestamp == nil:
-		add(10, func() { s.remove(r) })
+		add(10, func() { s.Remove(api.AppRollouts, byHand) })
 	case r == nil && !s.last:
 		add(10, s.lastEdit)
 	}

@@ -2,11 +2,7 @@
 
 package application
 
-import (
-	"testing"
-
-	"slipway.dev/slipway/test/simulation/api"
-)
+import "testing"
 
 // TestAManagerMayDieAfterEachWrite releases a second version again and again, and has the manager die after another one of its writes
 // each time. What comes of it is the same.
@@ -40,36 +36,16 @@ func (s *simulation) dying(kind string, dies int) (died bool, err error) {
 		return false, err
 	}
 	s.releases("v2")
-	for range patience {
-		if queued := s.Manager.Queued(); len(queued) > 0 && queued[0].Controller < 2 && !s.behind() {
-			starts, before := s.Manager.Starts, len(s.Server.Log())
-			if err := s.Manager.CrashAt(dies); err != nil {
-				return false, err
-			}
-			if died = s.Manager.Starts > starts; died {
-				break
-			}
-			dies -= len(s.Server.Log()) - before
-			continue
+	s.Look = func() error {
+		if died || s.Manager.Queued()[0].Controller > 1 {
+			return s.Manager.Reconcile()
 		}
-		if s.step() {
-			continue
-		}
-		at, some := s.NextAlarm()
-		if !some {
-			break
-		}
-		s.Advance(max(at.Sub(s.Clock.Now()), 0))
+		starts, before := s.Manager.Starts, len(s.Server.Log())
+		err := s.Manager.CrashAt(dies)
+		died = s.Manager.Starts > starts
+		dies -= len(s.Server.Log()) - before
+		return err
 	}
-	return died, s.rest()
-}
-
-// behind tells whether the cache has not been told everything.
-func (s *simulation) behind() bool {
-	for _, stored := range api.Kinds() {
-		if s.Manager.Cache.Pending(stored) > 0 {
-			return true
-		}
-	}
-	return false
+	err = s.Rest()
+	return died, err
 }

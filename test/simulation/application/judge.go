@@ -14,18 +14,18 @@ import (
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
 // judge compares each write of the manager with what applications and plans allow, in the true state of the world.
 type judge struct {
 	*world.World
+	*world.Clerk
 	// saw is the application as the running pass sees it, and plans are the AppRollouts; nil for none.
 	saw   *oamv1beta1.Application
 	plans map[types.UID]*oamv1beta1.AppRollout
 	view  *api.Cache
-	done  int // how much of the log was judged
-	err   error
 	// rough: pods are lost by other things than releases, so that what serves cannot be held against those.
 	rough bool
 	// runs is what is noted of each run of a rollout.
@@ -37,16 +37,9 @@ type judge struct {
 }
 
 func newJudge(w *world.World) *judge {
-	return &judge{World: w, runs: map[string]*run{}, histories: map[types.UID]*history{}, sizedBy: map[types.UID]string{}}
-}
-
-func (j *judge) Violation() error { return j.err }
-
-// Accuse notes the first violation.
-func (j *judge) Accuse(violation error) {
-	if j.err == nil {
-		j.err = violation
-	}
+	j := &judge{World: w, runs: map[string]*run{}, histories: map[types.UID]*history{}, sizedBy: map[types.UID]string{}}
+	j.Clerk = world.NewClerk(w, j.write)
+	return j
 }
 
 // Begin starts a pass of one of the controllers, which looks at view.
@@ -63,20 +56,6 @@ func (j *judge) Read(client.Object) {}
 
 // Reborn: what is decided about workloads is read live, so an old view of applications and rollouts excuses nothing.
 func (j *judge) Reborn() {}
-
-// Look judges the writes since the last look.
-func (j *judge) Look() {
-	log := j.Server.Log()
-	for ; j.done < len(log); j.done++ {
-		w := log[j.done]
-		if w.Actor == world.Actor {
-			j.Tell("manager: %s of %s %s %s, version %d", w.Verb, w.Kind, w.After.GetName(), w.Subresource, w.Version)
-		}
-		if err := j.write(w); err != nil {
-			j.Accuse(fmt.Errorf("%s %s %s (version %d): %w", w.Verb, w.Kind, w.After.GetName(), w.Version, err))
-		}
-	}
-}
 
 // write judges a write, and notes what the next ones are judged by.
 func (j *judge) write(w api.Write) error {
@@ -108,13 +87,13 @@ func (j *judge) write(w api.Write) error {
 func (j *judge) byOthers(w api.Write) {
 	switch {
 	case isWorkload(w.After) && w.Verb == api.Update && w.Subresource == api.Main:
-		was, is := workloadOf(w.Before), workloadOf(w.After)
-		if was.replicas == is.replicas {
+		was, is := runnerOf(w.Before), runnerOf(w.After)
+		if was.Replicas == is.Replicas {
 			return
 		}
 		j.sizedBy[w.After.GetUID()] = w.Actor
 		if r := j.holder(w.After); r != nil {
-			j.runOf(r).drift += is.replicas - was.replicas
+			j.runOf(r).drift += is.Replicas - was.Replicas
 		}
 	case isWorkload(w.After) && (w.Verb == api.Remove || w.Verb == api.Mark):
 		j.rough = true
@@ -176,7 +155,7 @@ func (j *judge) rolloutWrite(w api.Write, r *oamv1beta1.AppRollout) error {
 	for _, one := range workloads(j.World) {
 		for _, ref := range one.object.GetOwnerReferences() {
 			if ref.UID == r.UID {
-				errs = append(errs, fmt.Errorf("it ends, and %s has %v", one.object.GetName(), traces(one.object)))
+				errs = append(errs, fmt.Errorf("it ends, and %s has %v", one.object.GetName(), workload.Traces(one.object)))
 			}
 		}
 		app := j.application()

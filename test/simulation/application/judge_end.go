@@ -17,6 +17,7 @@ import (
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -37,8 +38,8 @@ func (j *judge) settled() error {
 			}
 		case ref == nil || ref.UID != app.UID || len(o.GetOwnerReferences()) != 1:
 			errs = append(errs, fmt.Errorf("the owners of %s are %v", name, o.GetOwnerReferences()))
-		case len(traces(o)) > 0:
-			errs = append(errs, fmt.Errorf("%s has %s", name, strings.Join(traces(o), ", ")))
+		case len(workload.Traces(o)) > 0:
+			errs = append(errs, fmt.Errorf("%s has %s", name, strings.Join(workload.Traces(o), ", ")))
 		}
 	}
 	for _, pod := range j.Pods() {
@@ -126,12 +127,12 @@ func (j *judge) component(c *oamv1beta1.ApplicationComponent, latest string, wan
 	switch {
 	case is.appRevision != latest:
 		errs = append(errs, fmt.Errorf("%s is of %s and not of %s", is.object.GetName(), is.appRevision, latest))
-	case is.app != asked.version || pods.All[is.app] != pods.Pods || pods.Serving != is.replicas || pods.Pods != is.replicas:
-		errs = append(errs, fmt.Errorf("%s of %d pods has %s, and %s is asked for", is.object.GetName(), is.replicas, pods, asked.version))
-	case is.kept > 0 || is.paused:
-		errs = append(errs, fmt.Errorf("%s keeps %d pods, paused: %t", is.object.GetName(), is.kept, is.paused))
-	case !asked.scaled && j.sizedBy[is.object.GetUID()] == "" && is.replicas != asked.replicas:
-		errs = append(errs, fmt.Errorf("%s has %d pods, and %d are asked for", is.object.GetName(), is.replicas, asked.replicas))
+	case is.App != asked.version || pods.All[is.App] != pods.Pods || pods.Serving != is.Replicas || pods.Pods != is.Replicas:
+		errs = append(errs, fmt.Errorf("%s of %d pods has %s, and %s is asked for", is.object.GetName(), is.Replicas, pods, asked.version))
+	case is.Kept > 0 || is.Paused:
+		errs = append(errs, fmt.Errorf("%s keeps %d pods, paused: %t", is.object.GetName(), is.Kept, is.Paused))
+	case !asked.scaled && j.sizedBy[is.object.GetUID()] == "" && is.Replicas != asked.replicas:
+		errs = append(errs, fmt.Errorf("%s has %d pods, and %d are asked for", is.object.GetName(), is.Replicas, asked.replicas))
 	}
 	if asked.exposed {
 		wanted[fmt.Sprintf("%s %s-expose", api.Services, c.Name)] = true
@@ -144,7 +145,7 @@ func (j *judge) component(c *oamv1beta1.ApplicationComponent, latest string, wan
 }
 
 // scales: the autoscaler of a component is there, with its own bounds, for the workload that is there.
-func (j *judge) scales(name string, is workload, asked asked) error {
+func (j *judge) scales(name string, is runner, asked asked) error {
 	for _, o := range j.Server.List(api.Autoscalers) {
 		if o.GetName() != name {
 			continue

@@ -61,7 +61,7 @@ func goalSince(began, total, batches, batch int) int {
 
 // workloadWrite judges what the manager has done to a workload.
 func (j *judge) workloadWrite(w api.Write) error {
-	is := workloadOf(w.After)
+	is := runnerOf(w.After)
 	switch w.Verb {
 	case api.Create:
 		return j.made(is)
@@ -69,19 +69,19 @@ func (j *judge) workloadWrite(w api.Write) error {
 		return j.takenAway(is)
 	case api.Update:
 		if w.Subresource == api.Main {
-			return j.changed(workloadOf(w.Before), is)
+			return j.changed(runnerOf(w.Before), is)
 		}
 	}
 	return nil
 }
 
 // made: a new workload that is to be rolled out has no pods yet, and it is the application's.
-func (j *judge) made(is workload) error {
+func (j *judge) made(is runner) error {
 	if is.controller != oamv1beta1.ApplicationKind {
 		return fmt.Errorf("it is made with the controller %q", is.controller)
 	}
-	if j.rolls() && is.replicas > 0 {
-		return fmt.Errorf("it is made with %d pods at once", is.replicas)
+	if j.rolls() && is.Replicas > 0 {
+		return fmt.Errorf("it is made with %d pods at once", is.Replicas)
 	}
 	return nil
 }
@@ -92,17 +92,17 @@ func (j *judge) rolls() bool {
 }
 
 // takenAway: a workload goes when others of its component have all their pods, or when nobody wants the component any more.
-func (j *judge) takenAway(is workload) error {
+func (j *judge) takenAway(is runner) error {
 	app := j.application()
-	if app == nil || app.DeletionTimestamp != nil || j.rough || is.replicas == 0 || !hasComponent(app, is.component) {
+	if app == nil || app.DeletionTimestamp != nil || j.rough || is.Replicas == 0 || !hasComponent(app, is.component) {
 		return nil
 	}
 	for _, other := range of(j.World, is.component) {
-		if other.object.GetUID() != is.object.GetUID() && other.replicas > 0 && other.available >= other.replicas {
+		if other.object.GetUID() != is.object.GetUID() && other.Replicas > 0 && other.available >= other.Replicas {
 			return nil
 		}
 	}
-	return fmt.Errorf("it is taken away with %d pods, and no other one of component %s has all of its pods", is.replicas, is.component)
+	return fmt.Errorf("it is taken away with %d pods, and no other one of component %s has all of its pods", is.Replicas, is.component)
 }
 
 func hasComponent(a *oamv1beta1.Application, name string) bool {
@@ -115,8 +115,8 @@ func hasComponent(a *oamv1beta1.Application, name string) bool {
 }
 
 // changed judges a change of what is there.
-func (j *judge) changed(was, is workload) error {
-	if is.replicas != was.replicas {
+func (j *judge) changed(was, is runner) error {
+	if is.Replicas != was.Replicas {
 		delete(j.sizedBy, is.object.GetUID())
 	}
 	if app := j.application(); app != nil && owns(was.object, app.UID) && !owns(is.object, app.UID) {
@@ -127,15 +127,15 @@ func (j *judge) changed(was, is workload) error {
 			return err
 		}
 	}
-	if was.replicas == is.replicas || !j.rolls() {
+	if was.Replicas == is.Replicas || !j.rolls() {
 		return nil
 	}
 	r := j.holder(is.object)
 	switch {
 	case r == nil:
-		return fmt.Errorf("it is asked for %d pods after %d, and nobody holds it", is.replicas, was.replicas)
+		return fmt.Errorf("it is asked for %d pods after %d, and nobody holds it", is.Replicas, was.Replicas)
 	case r.Status.Running == nil:
-		return fmt.Errorf("it is asked for %d pods after %d by a rollout that has not begun", is.replicas, was.replicas)
+		return fmt.Errorf("it is asked for %d pods after %d by a rollout that has not begun", is.Replicas, was.Replicas)
 	case r.Status.RollingState == rolloutv1alpha1.RolloutFailingState, r.Status.RollingState == rolloutv1alpha1.RolloutDeletingState:
 		return nil // it goes back: package test/simulation/rollout judges how
 	case r.Status.Running.Mode == rolloutv1alpha1.ScaleMode:
@@ -143,11 +143,11 @@ func (j *judge) changed(was, is workload) error {
 	case r.Status.Running.Mode == rolloutv1alpha1.TwoObjectsMode:
 		return j.tookTurns(r, was, is)
 	}
-	return fmt.Errorf("it is asked for %d pods after %d by a rollout in place", is.replicas, was.replicas)
+	return fmt.Errorf("it is asked for %d pods after %d by a rollout in place", is.Replicas, was.Replicas)
 }
 
 // updated: a new template moves no pod, and later no more pods may have it than the batch allows.
-func (j *judge) updated(was, is workload) error {
+func (j *judge) updated(was, is runner) error {
 	on := j.on(is)
 	if !equality.Semantic.DeepEqual(templateOf(was.object), templateOf(is.object)) {
 		if is.allowed() > on {
@@ -155,7 +155,7 @@ func (j *judge) updated(was, is workload) error {
 		}
 		return nil
 	}
-	if is.allowed() <= was.allowed() || is.replicas != was.replicas || is.allowed() <= max(on, was.updated) {
+	if is.allowed() <= was.allowed() || is.Replicas != was.Replicas || is.allowed() <= max(on, was.updated) {
 		return nil
 	}
 	r := j.holder(is.object)
@@ -170,11 +170,11 @@ func (j *judge) updated(was, is workload) error {
 		return nil
 	}
 	batches := len(r.Status.Running.RolloutBatches)
-	goalOf := func(batch int) int { return goalSince(int(r.Status.Running.Total), is.replicas, batches, batch) }
+	goalOf := func(batch int) int { return goalSince(int(r.Status.Running.Total), is.Replicas, batches, batch) }
 	batch := j.reached(r, func(batch int) bool {
 		serving := was.updatedAvailable
 		for _, pod := range j.PodsOf(is.object) {
-			if world.Running(pod).App == is.app && world.Available(pod, 0, j.Clock.Now()) {
+			if world.Running(pod).App == is.App && world.Available(pod, 0, j.Clock.Now()) {
 				serving++
 			}
 		}
@@ -187,10 +187,10 @@ func (j *judge) updated(was, is workload) error {
 }
 
 // on is how many pods have the template of a workload in place.
-func (j *judge) on(is workload) int {
+func (j *judge) on(is runner) int {
 	n := 0
 	for _, pod := range j.PodsOf(is.object) {
-		if world.Running(pod).App == is.app {
+		if world.Running(pod).App == is.App {
 			n++
 		}
 	}
@@ -221,8 +221,8 @@ func (j *judge) reached(r *oamv1beta1.AppRollout, isDone func(batch int) bool) i
 }
 
 // scaled: never further than the goal of the batch.
-func (j *judge) scaled(r *oamv1beta1.AppRollout, was, is workload) error {
-	from, to := int(r.Status.RolloutOriginalSize), int(ptr.Deref(r.Status.Running.TargetSize, int32(was.replicas)))
+func (j *judge) scaled(r *oamv1beta1.AppRollout, was, is runner) error {
+	from, to := int(r.Status.RolloutOriginalSize), int(ptr.Deref(r.Status.Running.TargetSize, int32(was.Replicas)))
 	batches := len(r.Status.Running.RolloutBatches)
 	total, sign := to-from, 1
 	if total < 0 {
@@ -236,16 +236,16 @@ func (j *judge) scaled(r *oamv1beta1.AppRollout, was, is workload) error {
 		return len(j.PodsOf(was.object)) <= from-goal
 	})
 	goal := goalAfter(total, batches, batch)
-	if moved := sign * (is.replicas - from); moved > goal && moved > sign*(was.replicas-from) {
-		return fmt.Errorf("it is asked for %d pods after %d: from %d to %d, the goal of batch %d of %d is %d", is.replicas, was.replicas, from, to, batch+1, batches, goal)
+	if moved := sign * (is.Replicas - from); moved > goal && moved > sign*(was.Replicas-from) {
+		return fmt.Errorf("it is asked for %d pods after %d: from %d to %d, the goal of batch %d of %d is %d", is.Replicas, was.Replicas, from, to, batch+1, batches, goal)
 	}
 	return nil
 }
 
 // tookTurns: the target grows first, as far as its batch says, and the source gives no more than that.
-func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is workload) error {
+func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is runner) error {
 	running := r.Status.Running
-	target, source := j.named(running.TargetRef.Name), workload{}
+	target, source := j.named(running.TargetRef.Name), runner{}
 	if running.SourceRef != nil {
 		source = j.named(running.SourceRef.Name)
 	}
@@ -261,12 +261,12 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is workload) error {
 	})
 	name := is.object.GetName()
 	switch goal := goalAfter(most, batches, batch); {
-	case name == running.TargetRef.Name && is.replicas > max(goal, was.replicas):
-		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d for %d pods is %d", is.replicas, batch+1, batches, most, goal)
-	case name == running.SourceRef.Name && is.replicas < min(least-goal, was.replicas):
-		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d for %d pods is %d", is.replicas, batch+1, batches, least, goal)
-	case name == running.SourceRef.Name && is.replicas < was.replicas && !j.rough && !j.givesFirst(r) && is.replicas+target.available < least:
-		return fmt.Errorf("the source is left %d pods, and %d of the target serve: %d are wanted", is.replicas, target.available, least)
+	case name == running.TargetRef.Name && is.Replicas > max(goal, was.Replicas):
+		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, batches, most, goal)
+	case name == running.SourceRef.Name && is.Replicas < min(least-goal, was.Replicas):
+		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, batches, least, goal)
+	case name == running.SourceRef.Name && is.Replicas < was.Replicas && !j.rough && !j.givesFirst(r) && is.Replicas+target.available < least:
+		return fmt.Errorf("the source is left %d pods, and %d of the target serve: %d are wanted", is.Replicas, target.available, least)
 	}
 	return nil
 }
@@ -278,10 +278,10 @@ func (j *judge) givesFirst(r *oamv1beta1.AppRollout) bool {
 }
 
 // named is the Deployment of a name; empty for none.
-func (j *judge) named(name string) workload {
+func (j *judge) named(name string) runner {
 	o := j.Server.Get(api.Deployments, types.NamespacedName{Namespace: world.Namespace, Name: name})
 	if o == nil {
-		return workload{}
+		return runner{}
 	}
-	return workloadOf(o)
+	return runnerOf(o)
 }

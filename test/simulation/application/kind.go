@@ -29,6 +29,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/internal/rollout/subject"
+	"slipway.dev/slipway/test/rendering"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
@@ -80,7 +81,7 @@ func (k *kind) Controllers(m *world.Manager) []world.Controller {
 	}
 	d := application.Dependencies{
 		Cache: m.Cache, Live: ours, Client: ours, Events: world.Silence{}, Clock: clock, Apply: once, Mapper: mapper, Kinds: kinds,
-		Renderer: rendering{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: limit, Managers: []string{world.Actor},
+		Renderer: rendering.Here{}, SystemNamespace: oamv1beta1.SystemNamespace, RevisionLimit: limit, Managers: []string{world.Actor},
 		Plan: func(w plan.World) plan.Plan {
 			p := next(w)
 			m.Planned(world.Plan{Steps: p.Steps})
@@ -176,7 +177,7 @@ func (k *kind) Bench(w *world.World) world.Bench {
 	return k.judge
 }
 
-func (*kind) Summary(w *world.World) string { return summary(w) }
+func (*kind) Summary(w *world.World) string { return w.Tallies(carriers...) }
 
 func (*kind) Outcome(o client.Object) []string { return []string{string(typed(o).Status.Phase)} }
 

@@ -68,7 +68,7 @@ func (st story) play(kind string, mutation Hooks) (string, error) {
 	s := newSimulation(mutation)
 	err := st.tell(s, kind)
 	if err == nil {
-		err = s.rest()
+		err = s.Rest()
 	}
 	if err == nil {
 		err = s.ends(st, kind)
@@ -90,7 +90,7 @@ func (s *simulation) ends(st story, kind string) error {
 	}
 	app := s.app()
 	if app == nil || app.IsRolloutTemplate() {
-		if r := s.rollout(byHand); r != nil && r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState {
+		if r := rolloutOf(s.World, byHand); r != nil && r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState {
 			return errors.Join(s.judge.rolledOut(r), s.undisturbed())
 		}
 		return s.undisturbed()
@@ -125,7 +125,7 @@ func (s *simulation) undisturbed() error {
 
 func first(s *simulation, kind string) error {
 	s.creates(inBatches(2, -1), component("cart", kind, "v1", sized(4)...))
-	return s.rest()
+	return s.Rest()
 }
 
 // act is a part of a story.
@@ -146,7 +146,7 @@ func (s *simulation) acts(acts []act) error {
 		if err := act(s); err != nil {
 			return err
 		}
-		if err := s.rest(); err != nil {
+		if err := s.Rest(); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func goesOn(s *simulation) error {
 
 func superseded(s *simulation) error {
 	s.releases("v2")
-	if err := s.until("the first batch", func() bool { return s.runs("v2") == 2 }); err != nil {
+	if err := s.Until("the first batch", func() bool { return s.runs("v2") == 2 }); err != nil {
 		return err
 	}
 	s.releases("v3")
@@ -222,7 +222,7 @@ func others(s *simulation) error {
 		a.Spec.Components = append(a.Spec.Components, component("stock", kind, "v1", sized(2)...))
 		a.Spec.Components[0].Properties, a.Spec.Components[0].Traits = component("", "", "v2").Properties, sized(4)[:1]
 	})
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		return err
 	}
 	s.edit(func(a *oamv1beta1.Application) { a.Spec.Components = a.Spec.Components[:1] })
@@ -241,17 +241,17 @@ func stuck(s *simulation, kind string) error {
 
 func deletesWorkload(s *simulation) error {
 	one := workloads(s.World)[0]
-	s.remove(api.KindOf(one.object), one.object.GetName())
+	s.removes(api.KindOf(one.object), one.object.GetName())
 	return nil
 }
 
 func deletesRollout(s *simulation) error {
-	s.remove(api.AppRollouts, world.SetName)
+	s.removes(api.AppRollouts, world.SetName)
 	return nil
 }
 
 func deletesApp(s *simulation) error {
-	s.remove(api.Applications, world.SetName)
+	s.removes(api.Applications, world.SetName)
 	return nil
 }
 
@@ -261,7 +261,7 @@ func autoscaled(s *simulation, kind string) error {
 	hpa := trait("hpa", map[string]any{"min": 4, "max": 8})
 	s.creates(inBatches(2, -1), component("cart", kind, "v1", hpa))
 	return s.acts([]act{func(*simulation) error { return nil }, halfway, func(s *simulation) error {
-		s.say("the load grows by a quarter")
+		s.Say("the load grows by a quarter")
 		s.scaler.load = 5
 		return nil
 	}, goesOn})
@@ -272,17 +272,17 @@ func rolled(version string, acts ...act) func(*simulation, string) error {
 	return func(s *simulation, kind string) error {
 		s.template = true
 		s.creates(nil, component("cart", kind, version, sized(4)...))
-		if err := s.rest(); err != nil {
+		if err := s.Rest(); err != nil {
 			return err
 		}
 		plan := inBatches(2, -1)
 		plan.TargetSize = ptr.To[int32](4)
 		s.rolls("", world.SetName+"-v1", plan)
-		if err := s.rest(); err != nil {
+		if err := s.Rest(); err != nil {
 			return err
 		}
 		s.releases("v2")
-		if err := s.rest(); err != nil {
+		if err := s.Rest(); err != nil {
 			return err
 		}
 		return s.acts(acts)
@@ -313,7 +313,7 @@ func backward(s *simulation) error {
 
 func further(s *simulation) error {
 	s.releases("v3")
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		return err
 	}
 	plan := inBatches(2, -1)
@@ -332,13 +332,13 @@ func scaled(n int32) act {
 }
 
 func deletesByHand(s *simulation) error {
-	s.remove(api.AppRollouts, byHand)
+	s.removes(api.AppRollouts, byHand)
 	return nil
 }
 
 func missing(s *simulation) error {
 	s.rolls("web-v2", "web-v3", inBatches(2, -1))
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		return err
 	}
 	s.rolls("web-v1", "web-v2", inBatches(2, -1))

@@ -62,11 +62,6 @@ func Run(seed uint64, mutation Hooks, tell func(format string, args ...any)) err
 
 func (s *tale) app() *oamv1beta1.Application { return typed(s.Set()) }
 
-func (s *tale) rollout(name string) *oamv1beta1.AppRollout {
-	r, _ := s.Server.Get(api.AppRollouts, types.NamespacedName{Namespace: world.Namespace, Name: name}).(*oamv1beta1.AppRollout)
-	return r
-}
-
 // Begin makes the definitions and the first application.
 func (s *tale) Begin() {
 	define(s.World, false)
@@ -120,16 +115,7 @@ func (s *tale) size() oamv1beta1.ApplicationTrait {
 // version is a new one, mostly a healthy one.
 func (s *tale) version() string {
 	s.versions++
-	name := fmt.Sprintf("v%d", s.versions)
-	switch n := s.Random.IntN(8); {
-	case s.versions <= 2 || s.closing || s.About(smooth):
-		return name
-	case n == 0:
-		return name + "-broken"
-	case n == 1:
-		return fmt.Sprintf("%s-slow-%ds", name, 10+s.Random.IntN(100))
-	}
-	return name
+	return s.SomeVersion(s.versions, s.versions <= 2 || s.closing || s.About(smooth))
 }
 
 // plan is some plan.
@@ -228,7 +214,7 @@ func (s *tale) editContent() {
 
 // editPlan changes the plan alone: all of it when nothing is under way.
 func (s *tale) editPlan(app *oamv1beta1.Application) {
-	under := s.rollout(world.SetName)
+	under := rolloutOf(s.World, world.SetName)
 	free := under == nil || under.Status.RollingState.IsFinal() && under.Status.ObservedGeneration == under.Generation && app.Status.ObservedGeneration == app.Generation
 	s.edit(func(a *oamv1beta1.Application) {
 		p := a.Spec.RolloutPlan
@@ -252,8 +238,8 @@ func (s *tale) editPlan(app *oamv1beta1.Application) {
 // fromOutside is what happens to an application.
 func (s *tale) fromOutside() {
 	all := workloads(s.World)
-	one := func() workload { return all[s.Random.IntN(len(all))] }
-	rollout := s.rollout(world.SetName)
+	one := func() runner { return all[s.Random.IntN(len(all))] }
+	rollout := rolloutOf(s.World, world.SetName)
 	switch n := s.Random.IntN(16); {
 	case n < 2 && s.app().DeletionTimestamp == nil:
 		s.DeleteSet()
@@ -262,14 +248,15 @@ func (s *tale) fromOutside() {
 		s.Must(s.Server.Modify("user", api.KindOf(o), client.ObjectKeyFromObject(o), api.Main, func(o client.Object) { resize(o, size) }))
 		s.Tell("user: asks %s for %d pods", o.GetName(), size)
 	case n < 5 && len(all) > 0 && !s.About(smooth):
-		s.remove(one().object)
+		o := one().object
+		s.Remove(api.KindOf(o), o.GetName())
 	case n < 6 && rollout != nil && rollout.DeletionTimestamp == nil:
-		s.remove(rollout)
+		s.Remove(api.AppRollouts, world.SetName)
 	case n < 9 && rollout != nil:
 		s.says(rollout)
 	case n < 10:
 		for _, o := range s.Server.List(api.Services) {
-			s.remove(o)
+			s.Remove(api.Services, o.GetName())
 		}
 	case n < 12:
 		s.kube.Stopped = !s.kube.Stopped
@@ -280,13 +267,6 @@ func (s *tale) fromOutside() {
 		s.scaler.load = s.Random.IntN(10)
 		s.Tell("load: work for %d pods", s.scaler.load)
 	}
-}
-
-func (s *tale) remove(o client.Object) {
-	if err := s.Server.Delete("user", api.KindOf(o), client.ObjectKeyFromObject(o), nil, nil); err != nil {
-		panic(fmt.Sprintf("the user's deletion failed: %v", err))
-	}
-	s.Tell("user: deletes %s %s", api.KindOf(o), o.GetName())
 }
 
 // says is what a person says about a rollout.
@@ -310,10 +290,10 @@ func (s *tale) redefine() {
 
 // byHand writes an AppRollout, or changes or deletes the one that there is.
 func (s *tale) byHand() {
-	r := s.rollout(byHand)
+	r := rolloutOf(s.World, byHand)
 	if r != nil && s.Random.IntN(4) == 0 {
 		if r.DeletionTimestamp == nil {
-			s.remove(r)
+			s.Remove(api.AppRollouts, byHand)
 		}
 		return
 	}
@@ -326,11 +306,7 @@ func (s *tale) byHand() {
 		return
 	}
 	s.Tell("user: asks for a rollout: %s", asks(&spec))
-	if r == nil {
-		s.Must(s.Server.Create("user", &oamv1beta1.AppRollout{ObjectMeta: metav1.ObjectMeta{Namespace: world.Namespace, Name: byHand}, Spec: spec}))
-		return
-	}
-	s.Must(s.Server.Modify("user", api.AppRollouts, client.ObjectKeyFromObject(r), api.Main, func(o client.Object) { o.(*oamv1beta1.AppRollout).Spec = spec }))
+	ask(s.World, spec)
 }
 
 // askByHand is a rollout of a component from the revision that it has to some other one, or to another size.
@@ -359,17 +335,7 @@ func (s *tale) askByHand() (spec oamv1beta1.AppRolloutSpec, some bool) {
 }
 
 // DisturbPod is one misfortune of a pod.
-func (s *tale) DisturbPod(pod *corev1.Pod) {
-	s.Misfortunes--
-	if s.Random.IntN(2) == 0 {
-		s.remove(pod)
-		s.Notice()
-		return
-	}
-	if world.Active(pod) && pod.Spec.NodeName != "" {
-		s.Evict(pod)
-	}
-}
+func (s *tale) DisturbPod(pod *corev1.Pod) { s.LosePod(pod) }
 
 // Chores are what goes on besides: the controllers of Kubernetes, and the autoscaler.
 func (s *tale) Chores(add func(weight int, do func())) {

@@ -20,13 +20,12 @@ import (
 // judge keeps books of each deployment, from the history of the API alone, and compares each write of the manager with them.
 type judge struct {
 	*world.World
+	*world.Clerk
 	view *api.Cache
 	// saw are the versions of each deployment that the running pass may act on.
 	saw   map[types.UID][]*cafev1alpha1.CafeDeployment
 	books map[types.UID]*book
 	past  world.Past
-	done  int // how much of the log was judged
-	err   error
 	// gentle: nobody but the manager takes pods out of service.
 	gentle bool
 	// old: some process has begun with an old view, in which the controllers of the pod sets may take pods away by specs of before.
@@ -34,16 +33,10 @@ type judge struct {
 }
 
 func newJudge(w *world.World) *judge {
-	return &judge{World: w, books: map[types.UID]*book{}}
-}
-
-func (j *judge) Violation() error { return j.err }
-
-// Accuse notes the first violation.
-func (j *judge) Accuse(violation error) {
-	if j.err == nil {
-		j.err = violation
-	}
+	j := &judge{World: w, books: map[types.UID]*book{}}
+	j.Clerk = world.NewClerk(w, j.write)
+	j.Gist = gist
+	return j
 }
 
 // Begin starts a pass of one of the controllers, which looks at view.
@@ -68,16 +61,7 @@ func (j *judge) Reborn() { j.past, j.old = world.PastOf(j.Server), true }
 
 // Look judges the writes since the last look.
 func (j *judge) Look() {
-	log := j.Server.Log()
-	for ; j.done < len(log); j.done++ {
-		w := log[j.done]
-		if w.Actor == world.Actor {
-			j.Tell("manager: %s of %s %s %s, version %d%s", w.Verb, w.Kind, w.After.GetName(), w.Subresource, w.Version, gist(w.After))
-		}
-		if err := j.write(w); err != nil {
-			j.Accuse(fmt.Errorf("%s %s %s (version %d): %w", w.Verb, w.Kind, w.After.GetName(), w.Version, err))
-		}
-	}
+	j.Clerk.Look()
 	if j.view != nil {
 		j.observe()
 	}

@@ -243,21 +243,7 @@ func (s *simulation) fix(d *cafev1alpha1.CafeDeployment) {
 }
 
 // DisturbPod is one misfortune of a pod.
-func (s *simulation) DisturbPod(pod *corev1.Pod) {
-	s.Misfortunes--
-	key := client.ObjectKeyFromObject(pod)
-	if s.Random.IntN(2) == 0 {
-		if err := s.Server.Delete("user", api.Pods, key, nil, nil); err != nil {
-			panic(fmt.Sprintf("the user's deletion failed: %v", err))
-		}
-		s.Tell("user: deletes %s", pod.Name)
-		s.Notice()
-		return
-	}
-	if world.Active(pod) && pod.Spec.NodeName != "" {
-		s.Evict(pod)
-	}
-}
+func (s *simulation) DisturbPod(pod *corev1.Pod) { s.LosePod(pod) }
 
 // Chores are what goes on besides: people who confirm, cells that become full, and the controllers of Kubernetes.
 func (s *simulation) Chores(add func(weight int, do func())) {

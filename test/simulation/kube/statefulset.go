@@ -10,9 +10,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -60,6 +62,9 @@ func (c *Controllers) placePods(set *appsv1.StatefulSet, update string) (act fun
 	for n := range want {
 		pod := byOrdinal[n]
 		if pod == nil {
+			if c.Server.Get(api.Pods, types.NamespacedName{Namespace: set.Namespace, Name: podName(set, n)}) != nil {
+				return nil, false // of a set that had its name before
+			}
 			revision := update
 			if n < partition {
 				revision = set.Status.CurrentRevision
@@ -139,10 +144,12 @@ func (c *Controllers) createOrdinal(set *appsv1.StatefulSet, n int, revision str
 	if template == nil {
 		template = &set.Spec.Template
 	}
-	c.create(set, template, fmt.Sprintf("%s-%d", set.Name, n), "StatefulSet", func(pod *corev1.Pod) {
+	c.create(set, template, podName(set, n), "StatefulSet", func(pod *corev1.Pod) {
 		pod.Labels[appsv1.ControllerRevisionHashLabelKey] = revision
 	})
 }
+
+func podName(set *appsv1.StatefulSet, n int) string { return fmt.Sprintf("%s-%d", set.Name, n) }
 
 // Ordinal is the number at the end of the name of a pod.
 func Ordinal(pod *corev1.Pod) int {

@@ -10,6 +10,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/kube"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -30,16 +31,16 @@ type scene struct {
 	*judge
 	trait    *rolloutv1alpha1.RolloutTrait // as it is stored; nil when it is gone
 	workload client.Object                 // after the write
-	spec
+	workload.Spec
 	book *book
 	pods []*corev1.Pod
 	// batch is the one that may be under way.
 	batch int
 }
 
-func (j *judge) scene(workload client.Object) *scene {
-	s := &scene{judge: j, trait: j.stored(), workload: workload, spec: specOf(workload), pods: j.PodsOf(workload)}
-	s.book = j.books[workload.GetUID()]
+func (j *judge) scene(o client.Object) *scene {
+	s := &scene{judge: j, trait: j.stored(), workload: o, Spec: workload.SpecOf(o), pods: j.PodsOf(o)}
+	s.book = j.books[o.GetUID()]
 	return s
 }
 
@@ -50,13 +51,13 @@ func (s *scene) total() int {
 	if set, is := s.workload.(*appsv1.DaemonSet); is { // what its own controller knows of: nodes come and go
 		return int(set.Status.DesiredNumberScheduled)
 	}
-	return s.replicas
+	return s.Replicas
 }
 
 // updated are the pods that are on the newest template, and serving those of them that are available.
 func (s *scene) updated() (updated, serving int) {
 	for _, pod := range s.pods {
-		if world.Running(pod).App != s.app {
+		if world.Running(pod).App != s.App {
 			continue
 		}
 		updated++
@@ -71,10 +72,10 @@ func (s *scene) updated() (updated, serving int) {
 // behind may be of the present template all the same.
 func (s *scene) told() (updated, serving int) {
 	f := s.fields()
-	if f.observed < s.workload.GetGeneration() && s.book == nil {
+	if f.Observed < s.workload.GetGeneration() && s.book == nil {
 		return 0, 0
 	}
-	return int(f.status.updated), int(f.status.both)
+	return int(f.Status.Updated), int(f.Status.Both)
 }
 
 // began is how many pods the batches of a rollout in place divided when it began.
@@ -111,9 +112,9 @@ func (s *scene) pair(p *rolloutv1alpha1.RolloutPlan, batch int, other *scene) (g
 	return goalAfter(p, batch, began, total), total
 }
 
-func (s *scene) fields() fields {
+func (s *scene) fields() workload.Fields {
 	copied, _ := s.workload.DeepCopyObject().(client.Object)
-	return fieldsOf(copied)
+	return workload.FieldsOf(copied)
 }
 
 // allowed is how many pods the workload may have on its newest template.
@@ -123,11 +124,11 @@ func (s *scene) allowed() int {
 		updated, _ := s.updated()
 		return max(0, s.total()-(len(s.pods)-updated))
 	case !s.kind.positions():
-		return max(0, s.replicas-s.kept)
+		return max(0, s.Replicas-s.Kept)
 	}
-	allowed := max(0, s.replicas-s.kept)
+	allowed := max(0, s.Replicas-s.Kept)
 	for _, pod := range s.pods {
-		if n := kube.Ordinal(pod); n < s.kept && n < s.replicas && world.Running(pod).App == s.app {
+		if n := kube.Ordinal(pod); n < s.Kept && n < s.Replicas && world.Running(pod).App == s.App {
 			allowed++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -38,7 +39,7 @@ func (s *tale) LastEdit() {
 	case rolls && s.Random.IntN(2) == 0:
 		s.say(rolloutv1alpha1.AnnotationAbort)
 	default:
-		s.remove(api.RolloutTraits, world.SetName)
+		s.Remove(api.RolloutTraits, world.SetName)
 	}
 }
 
@@ -55,7 +56,7 @@ func (s *tale) close(add func(weight int, do func())) {
 		})
 	case t.DeletionTimestamp != nil:
 	case t.Status.RollingState.IsFinal() || t.Status.WaitingFor == rolloutv1alpha1.WaitingForWorkload: // of a workload that is gone, it would wait for ever
-		add(10, func() { s.remove(api.RolloutTraits, world.SetName) })
+		add(10, func() { s.Remove(api.RolloutTraits, world.SetName) })
 	}
 }
 
@@ -73,7 +74,7 @@ func (s *tale) Converged() error {
 	}
 	target := s.workload(t.Spec.TargetRef.Name)
 	if t.Status.Running.Mode == "" { // there was nothing to do, and nothing is touched: a set that was paused before it had pods stays so
-		if pods := s.TallyOf(s.PodsOf(target)); pods.All[specOf(target).app] != pods.Pods && !specOf(target).paused {
+		if pods := s.TallyOf(s.PodsOf(target)); pods.All[workload.SpecOf(target).App] != pods.Pods && !workload.SpecOf(target).Paused {
 			return fmt.Errorf("there was nothing to do, and %s has %s", target.GetName(), pods)
 		}
 		return nil
@@ -85,24 +86,24 @@ func (s *tale) Converged() error {
 		return nil
 	}
 	source := s.workload(t.Spec.SourceRef[0].Name)
-	if pods := s.PodsOf(source); len(pods) > 0 || specOf(source).replicas > 0 {
-		return fmt.Errorf("the source is asked for %d pods, and has %d", specOf(source).replicas, len(pods))
+	if pods := s.PodsOf(source); len(pods) > 0 || workload.SpecOf(source).Replicas > 0 {
+		return fmt.Errorf("the source is asked for %d pods, and has %d", workload.SpecOf(source).Replicas, len(pods))
 	}
 	return nil
 }
 
 // reached: all pods are on the template of the workload, and available.
 func (s *tale) reached(target client.Object) error {
-	is := specOf(target)
-	want, pods := is.replicas, s.TallyOf(s.PodsOf(target))
+	is := workload.SpecOf(target)
+	want, pods := is.Replicas, s.TallyOf(s.PodsOf(target))
 	if s.of.daemons() {
 		want = len(s.Server.List(api.Nodes))
 	}
 	switch {
-	case pods.Pods != want || pods.Serving != want || pods.All[is.app] != want:
-		return fmt.Errorf("%s has %s, and should have %d of %s", target.GetName(), pods, want, is.app)
-	case is.kept > 0 || is.paused:
-		return fmt.Errorf("%s keeps %d pods, paused: %t", target.GetName(), is.kept, is.paused)
+	case pods.Pods != want || pods.Serving != want || pods.All[is.App] != want:
+		return fmt.Errorf("%s has %s, and should have %d of %s", target.GetName(), pods, want, is.App)
+	case is.Kept > 0 || is.Paused:
+		return fmt.Errorf("%s keeps %d pods, paused: %t", target.GetName(), is.Kept, is.Paused)
 	}
 	return nil
 }

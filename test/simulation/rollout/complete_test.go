@@ -76,16 +76,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 				continue
 			}
 			refused++
-			s := &telling{newSimulation(of, Hooks{}), op}
-			s.make()
-			if err := s.rest(); err != nil {
-				t.Fatal(err)
-			}
-			s.begin(story{})
-			if err := s.rest(); err != nil {
-				t.Fatal(err)
-			}
-			st := &s.trait().Status
+			st := &carriedOut(t, of, op, Hooks{}).trait().Status
 			if st.RollingState != rolloutv1alpha1.RolloutFailedState || !strings.Contains(st.Message, why) {
 				t.Errorf("%s, %s: it is %s: %s; want it to say %q", of.name, op, st.RollingState, st.Message, why)
 			}

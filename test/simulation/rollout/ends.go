@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 )
 
 // check compares how a story has ended with how it should, and looks at every object.
@@ -44,7 +45,7 @@ func (t *telling) checkPods(after podsAfter) error {
 		if t.pairs() {
 			return firstOf(t.has(first, from), t.has(second, 0))
 		}
-		if app := specOf(t.workload(first)).app; app != "v1" {
+		if app := workload.SpecOf(t.workload(first)).App; app != "v1" {
 			return fmt.Errorf("its template is %s", app)
 		}
 		return t.has(first, from)
@@ -69,34 +70,34 @@ func (t *telling) checkNewest() error {
 	case t.daemons():
 		return t.has(first, len(t.Server.List(api.Nodes)))
 	}
-	return t.has(first, specOf(t.workload(first)).replicas)
+	return t.has(first, workload.SpecOf(t.workload(first)).Replicas)
 }
 
 // checkMixture is for rollouts that end in the middle, and leave the pods.
 func (t *telling) checkMixture(from, to int) error {
-	s := specOf(t.workload(first))
+	s := workload.SpecOf(t.workload(first))
 	pods := t.TallyOf(t.PodsOf(t.workload(first)))
 	switch {
 	case t.pairs():
-		n := specOf(t.workload(second)).replicas
+		n := workload.SpecOf(t.workload(second)).Replicas
 		if n == 0 || n == 5 {
 			return fmt.Errorf("%s is asked for %d pods", second, n)
 		}
 		return nil
 	case t.op != rollsOut:
-		if s.replicas == from || s.replicas == to {
-			return fmt.Errorf("it is asked for %d pods", s.replicas)
+		if s.Replicas == from || s.Replicas == to {
+			return fmt.Errorf("it is asked for %d pods", s.Replicas)
 		}
-		return t.has(first, s.replicas)
+		return t.has(first, s.Replicas)
 	}
-	updated := pods.All[s.app]
+	updated := pods.All[s.App]
 	switch {
 	case updated == 0 || updated == 5:
 		return fmt.Errorf("%d pods are updated", updated)
-	case s.paused:
+	case s.Paused:
 		return fmt.Errorf("it is paused")
-	case !t.daemons() && 5-s.kept > updated: // it can be fewer: a status may be behind its pods
-		return fmt.Errorf("%d pods are kept, and %d are updated", s.kept, updated)
+	case !t.daemons() && 5-s.Kept > updated: // it can be fewer: a status may be behind its pods
+		return fmt.Errorf("%d pods are kept, and %d are updated", s.Kept, updated)
 	}
 	return nil
 }
@@ -107,15 +108,15 @@ func (t *telling) has(name string, want int) error {
 	if o == nil {
 		return fmt.Errorf("%s is gone", name)
 	}
-	s := specOf(o)
+	s := workload.SpecOf(o)
 	pods := t.TallyOf(t.PodsOf(o))
 	switch {
-	case pods.Pods != want || pods.Serving != want || pods.All[s.app] != want:
-		return fmt.Errorf("%s has %s, and should have %d of %s", name, pods, want, s.app)
-	case fieldsOf(o).replicas != nil && s.replicas != want:
-		return fmt.Errorf("%s is asked for %d pods, and should be for %d", name, s.replicas, want)
-	case s.kept != 0 || s.paused:
-		return fmt.Errorf("%s keeps %d pods, paused: %t", name, s.kept, s.paused)
+	case pods.Pods != want || pods.Serving != want || pods.All[s.App] != want:
+		return fmt.Errorf("%s has %s, and should have %d of %s", name, pods, want, s.App)
+	case workload.FieldsOf(o).Replicas != nil && s.Replicas != want:
+		return fmt.Errorf("%s is asked for %d pods, and should be for %d", name, s.Replicas, want)
+	case s.Kept != 0 || s.Paused:
+		return fmt.Errorf("%s keeps %d pods, paused: %t", name, s.Kept, s.Paused)
 	}
 	return nil
 }

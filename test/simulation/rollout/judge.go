@@ -14,12 +14,14 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
 // judge keeps a book of each workload that is held, from the history of the API alone, and compares each write of the rollout with it.
 type judge struct {
 	*world.World
+	*world.Clerk
 	kind *kind
 	view *api.Cache
 	// saw is the rollout as the running pass sees it; nil for none.
@@ -28,23 +30,14 @@ type judge struct {
 	// passed are the keys of webhooks that have passed, and inRange those of samples that were in range.
 	passed, inRange map[string]bool
 	approved        map[string]bool // what people have said to let pass
-	done            int             // how much of the log was judged
-	err             error
 	// rough: pods are lost by other things than the rollout, so that what serves cannot be held against it.
 	rough bool
 }
 
 func newJudge(w *world.World, k *kind) *judge {
-	return &judge{World: w, kind: k, books: map[types.UID]*book{}, passed: map[string]bool{}, inRange: map[string]bool{}, approved: map[string]bool{}}
-}
-
-func (j *judge) Violation() error { return j.err }
-
-// Accuse notes the first violation.
-func (j *judge) Accuse(violation error) {
-	if j.err == nil {
-		j.err = violation
-	}
+	j := &judge{World: w, kind: k, books: map[types.UID]*book{}, passed: map[string]bool{}, inRange: map[string]bool{}, approved: map[string]bool{}}
+	j.Clerk = world.NewClerk(w, j.write)
+	return j
 }
 
 // Begin starts a pass of one of the controllers, which looks at view.
@@ -64,20 +57,6 @@ func (j *judge) Reborn() {}
 // called and measured are told of the answers of webhooks and metrics.
 func (j *judge) called(key string, passed bool)    { j.passed[key] = passed }
 func (j *judge) measured(key string, inRange bool) { j.inRange[key] = inRange }
-
-// Look judges the writes since the last look.
-func (j *judge) Look() {
-	log := j.Server.Log()
-	for ; j.done < len(log); j.done++ {
-		w := log[j.done]
-		if w.Actor == world.Actor {
-			j.Tell("manager: %s of %s %s %s, version %d", w.Verb, w.Kind, w.After.GetName(), w.Subresource, w.Version)
-		}
-		if err := j.write(w); err != nil {
-			j.Accuse(fmt.Errorf("%s %s %s (version %d): %w", w.Verb, w.Kind, w.After.GetName(), w.Version, err))
-		}
-	}
-}
 
 // write judges a write and enters it into the books.
 func (j *judge) write(w api.Write) error {
@@ -105,10 +84,10 @@ func (j *judge) byOthers(w api.Write) {
 	if b == nil {
 		return
 	}
-	was, is := specOf(w.Before), specOf(w.After)
-	b.drift += is.replicas - was.replicas
-	b.spared += max(is.replicas-was.replicas, was.replicas-is.replicas)
-	if was.app != is.app {
+	was, is := workload.SpecOf(w.Before), workload.SpecOf(w.After)
+	b.drift += is.Replicas - was.Replicas
+	b.spared += max(is.Replicas-was.Replicas, was.Replicas-is.Replicas)
+	if was.App != is.App {
 		b.outside = true
 	}
 }
@@ -127,15 +106,15 @@ func (j *judge) misfortune(w api.Write) {
 
 // workloadWrite judges what the rollout has changed in a workload.
 func (j *judge) workloadWrite(w api.Write) error {
-	was, is := specOf(w.Before), specOf(w.After)
+	was, is := workload.SpecOf(w.Before), workload.SpecOf(w.After)
 	s := j.scene(w.After)
 	if s.trait == nil {
 		return errors.New("it is written to, and there is no rollout")
 	}
 	switch {
-	case !was.held && is.held:
+	case !was.Held && is.Held:
 		return s.claimed(w.Before)
-	case was.held && !is.held:
+	case was.Held && !is.Held:
 		defer delete(j.books, w.After.GetUID())
 		return s.released(was)
 	case was == is:
@@ -154,7 +133,7 @@ func (s *scene) claimed(before client.Object) error {
 	if r == nil || r.TargetRef.Name != s.workload.GetName() && (r.SourceRef == nil || r.SourceRef.Name != s.workload.GetName()) {
 		return errors.New("it is claimed, and the stored status does not name it")
 	}
-	if len(traces(s.trait)) == 0 {
+	if len(workload.Traces(s.trait)) == 0 {
 		return errors.New("it is claimed by a rollout without its finalizer")
 	}
 	if s.holdsStill() {
@@ -168,7 +147,7 @@ func (s *scene) claimed(before client.Object) error {
 	if r.Mode == rolloutv1alpha1.InPlaceMode && !s.kind.daemons() && s.allowed() > max(updated, told) {
 		return fmt.Errorf("pods move by the claim: %d may be updated, and %d are", s.allowed(), updated)
 	}
-	from := specOf(before).replicas
+	from := workload.SpecOf(before).Replicas
 	if s.kind.daemons() {
 		from = int(before.(*appsv1.DaemonSet).Status.DesiredNumberScheduled)
 	}
@@ -177,22 +156,22 @@ func (s *scene) claimed(before client.Object) error {
 }
 
 // released: only a rollout that ends lets go; one that has not succeeded takes back what it has allowed and no pod has used.
-func (s *scene) released(was spec) error {
-	if left := traces(s.workload); len(left) > 0 {
+func (s *scene) released(was workload.Spec) error {
+	if left := workload.Traces(s.workload); len(left) > 0 {
 		return fmt.Errorf("it is released with %v", left)
 	}
 	switch s.trait.Status.RollingState {
 	case rolloutv1alpha1.FinalisingState:
-		if s.partition && s.kept > 0 && modeOf(s.trait) == rolloutv1alpha1.InPlaceMode {
-			return fmt.Errorf("the rollout succeeds, and %d pods are kept", s.kept)
+		if s.Partition && s.Kept > 0 && modeOf(s.trait) == rolloutv1alpha1.InPlaceMode {
+			return fmt.Errorf("the rollout succeeds, and %d pods are kept", s.Kept)
 		}
 		return nil
 	case rolloutv1alpha1.RolloutFailingState, rolloutv1alpha1.RolloutAbandoningState, rolloutv1alpha1.RolloutDeletingState:
 	default:
 		return fmt.Errorf("it is released in the state %q", stateOf(s.trait))
 	}
-	if was.replicas != s.replicas {
-		return fmt.Errorf("it is released, and asked for %d pods instead of %d", s.replicas, was.replicas)
+	if was.Replicas != s.Replicas {
+		return fmt.Errorf("it is released, and asked for %d pods instead of %d", s.Replicas, was.Replicas)
 	}
 	if s.trait.Status.Ending == rolloutv1alpha1.RevertEnding || modeOf(s.trait) != rolloutv1alpha1.InPlaceMode || s.kind.daemons() {
 		return nil

@@ -11,15 +11,16 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
 // moved judges a change of numbers in a workload that is held before and after.
-func (s *scene) moved(was spec) error {
+func (s *scene) moved(was workload.Spec) error {
 	if s.book == nil {
 		return errors.New("it is written to, and nobody holds it")
 	}
-	if was.app != s.app {
+	if was.App != s.App {
 		return s.broughtBack(was)
 	}
 	switch s.trait.Status.RollingState {
@@ -28,10 +29,10 @@ func (s *scene) moved(was spec) error {
 		return s.movedBack(was)
 	}
 	if s.holdsStill() {
-		return fmt.Errorf("it moves in a pause: replicas %d -> %d, %d -> %d kept", was.replicas, s.replicas, was.kept, s.kept)
+		return fmt.Errorf("it moves in a pause: replicas %d -> %d, %d -> %d kept", was.Replicas, s.Replicas, was.Kept, s.Kept)
 	}
-	if unpaused := s.spec; was.paused && !s.paused { // what holds back the pods instead has been written before
-		unpaused.paused = true
+	if unpaused := s.Spec; was.Paused && !s.Paused { // what holds back the pods instead has been written before
+		unpaused.Paused = true
 		if unpaused == was {
 			return nil
 		}
@@ -52,9 +53,9 @@ func (s *scene) moved(was spec) error {
 }
 
 // movedInPlace: never more than the goal of the batch, and never fewer than are there.
-func (s *scene) movedInPlace(was spec) error {
-	if was.replicas != s.replicas {
-		return fmt.Errorf("its size changes from %d to %d", was.replicas, s.replicas)
+func (s *scene) movedInPlace(was workload.Spec) error {
+	if was.Replicas != s.Replicas {
+		return fmt.Errorf("its size changes from %d to %d", was.Replicas, s.Replicas)
 	}
 	updated, _ := s.updated()
 	told, _ := s.told()
@@ -62,7 +63,7 @@ func (s *scene) movedInPlace(was spec) error {
 	if s.allowed() > max(goal, updated, told) {
 		return fmt.Errorf("%d pods may be updated, and the goal of batch %d is %d", s.allowed(), s.batch+1, goal)
 	}
-	if s.allowed() < min(updated, told) && s.kept > was.kept && !s.book.outside {
+	if s.allowed() < min(updated, told) && s.Kept > was.Kept && !s.book.outside {
 		return fmt.Errorf("the goal shrinks: %d pods may be updated, and %d are", s.allowed(), updated)
 	}
 	s.book.outside = false
@@ -95,57 +96,57 @@ func (s *scene) seenPlan() *rolloutv1alpha1.RolloutPlan {
 }
 
 // scaled: never further than the goal of the batch, unless others went there.
-func (s *scene) scaled(was spec) error {
+func (s *scene) scaled(was workload.Spec) error {
 	goal := s.scale(s.seenPlan(), s.batch)
-	if s.done(s.replicas) > max(goal, s.done(was.replicas)) {
-		return fmt.Errorf("it is asked for %d pods: %d are done, and the goal of batch %d is %d", s.replicas, s.done(s.replicas), s.batch+1, goal)
+	if s.done(s.Replicas) > max(goal, s.done(was.Replicas)) {
+		return fmt.Errorf("it is asked for %d pods: %d are done, and the goal of batch %d is %d", s.Replicas, s.done(s.Replicas), s.batch+1, goal)
 	}
-	if s.done(s.replicas) < min(goal, s.done(was.replicas)) {
-		return fmt.Errorf("the goal shrinks: it is asked for %d pods after %d", s.replicas, was.replicas)
+	if s.done(s.Replicas) < min(goal, s.done(was.Replicas)) {
+		return fmt.Errorf("the goal shrinks: it is asked for %d pods after %d", s.Replicas, was.Replicas)
 	}
 	return nil
 }
 
 // tookTurns: the one that gives waits for the one that takes.
-func (s *scene) tookTurns(was spec) error {
+func (s *scene) tookTurns(was workload.Spec) error {
 	target, other := s.counterpart()
 	if other == nil || other.book == nil {
 		return errors.New("one of the two is not held")
 	}
 	goal, total := s.pair(s.seenPlan(), s.batch, other)
 	switch {
-	case target && s.replicas > max(goal, was.replicas):
-		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d pods is %d", s.replicas, s.batch+1, total, goal)
-	case target && s.replicas < min(goal, was.replicas):
-		return fmt.Errorf("the goal shrinks: the target is asked for %d pods after %d", s.replicas, was.replicas)
-	case !target && s.replicas < min(total-goal, was.replicas):
-		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d pods is %d", s.replicas, s.batch+1, total, goal)
+	case target && s.Replicas > max(goal, was.Replicas):
+		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d pods is %d", s.Replicas, s.batch+1, total, goal)
+	case target && s.Replicas < min(goal, was.Replicas):
+		return fmt.Errorf("the goal shrinks: the target is asked for %d pods after %d", s.Replicas, was.Replicas)
+	case !target && s.Replicas < min(total-goal, was.Replicas):
+		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d pods is %d", s.Replicas, s.batch+1, total, goal)
 	}
 	return s.serves(was, other, total)
 }
 
 // serves: with IncreaseFirst no pod is taken before another one serves in its place. A batch may leave some unavailable.
-func (s *scene) serves(was spec, other *scene, total int) error {
+func (s *scene) serves(was workload.Spec, other *scene, total int) error {
 	plan := s.seenPlan()
-	if plan.RolloutStrategy == rolloutv1alpha1.DecreaseFirst || s.replicas >= was.replicas {
+	if plan.RolloutStrategy == rolloutv1alpha1.DecreaseFirst || s.Replicas >= was.Replicas {
 		return nil
 	}
 	tolerated := toleratedIn(plan, s.batch, total)
-	if serving := s.replicas + int(other.fields().status.available); serving < total-tolerated {
-		return fmt.Errorf("it is left %d pods, so that %d serve of %d, and %d may be unavailable", s.replicas, serving, total, tolerated)
+	if serving := s.Replicas + int(other.fields().Status.Available); serving < total-tolerated {
+		return fmt.Errorf("it is left %d pods, so that %d serve of %d, and %d may be unavailable", s.Replicas, serving, total, tolerated)
 	}
 	return nil
 }
 
 // broughtBack: a template from before comes back only where that was asked for, and moves no pod.
-func (s *scene) broughtBack(was spec) error {
+func (s *scene) broughtBack(was workload.Spec) error {
 	st := &s.trait.Status
 	if st.Ending != rolloutv1alpha1.RevertEnding || st.RollingState != rolloutv1alpha1.RolloutFailingState && st.RollingState != rolloutv1alpha1.RolloutDeletingState {
-		return fmt.Errorf("its template changes to that of %s in the state %q", s.app, stateOf(s.trait))
+		return fmt.Errorf("its template changes to that of %s in the state %q", s.App, stateOf(s.trait))
 	}
-	stay := max(0, s.replicas-len(s.pods)) // those that are missing do not move
+	stay := max(0, s.Replicas-len(s.pods)) // those that are missing do not move
 	for _, pod := range s.pods {
-		if world.Running(pod).App != was.app { // on the template from before, or on one that is older still
+		if world.Running(pod).App != was.App { // on the template from before, or on one that is older still
 			stay++
 		}
 	}
@@ -156,11 +157,11 @@ func (s *scene) broughtBack(was spec) error {
 }
 
 // movedBack: outside of batches, numbers move only where a rollout is reverted, batch by batch.
-func (s *scene) movedBack(was spec) error {
+func (s *scene) movedBack(was workload.Spec) error {
 	st := &s.trait.Status
 	reverts := st.RollingState == rolloutv1alpha1.RolloutFailingState || st.RollingState == rolloutv1alpha1.RolloutDeletingState
 	if !reverts || st.Ending != rolloutv1alpha1.RevertEnding {
-		return fmt.Errorf("it moves in the state %q: replicas %d -> %d, %d -> %d kept", stateOf(s.trait), was.replicas, s.replicas, was.kept, s.kept)
+		return fmt.Errorf("it moves in the state %q: replicas %d -> %d, %d -> %d kept", stateOf(s.trait), was.Replicas, s.Replicas, was.Kept, s.Kept)
 	}
 	batch := s.reverted(was)
 	switch modeOf(s.trait) {
@@ -176,15 +177,15 @@ func (s *scene) movedBack(was spec) error {
 			return s.serves(was, other, total)
 		}
 	case rolloutv1alpha1.ScaleMode:
-		if goal := s.scale(&s.book.plan, batch-1); s.done(s.replicas) < goal {
-			return fmt.Errorf("it goes back to %d pods, which leaves %d done, and batch %d began with %d", s.replicas, s.done(s.replicas), batch+1, goal)
+		if goal := s.scale(&s.book.plan, batch-1); s.done(s.Replicas) < goal {
+			return fmt.Errorf("it goes back to %d pods, which leaves %d done, and batch %d began with %d", s.Replicas, s.done(s.Replicas), batch+1, goal)
 		}
 	}
 	return nil
 }
 
 // reverted is the batch that may be reverted now: one look goes on to the one before when all that this one waits for is there.
-func (s *scene) reverted(was spec) int {
+func (s *scene) reverted(was workload.Spec) int {
 	batch := int(s.trait.Status.CurrentBatch)
 	for ; batch > 0; batch-- {
 		switch modeOf(s.trait) {
@@ -195,8 +196,8 @@ func (s *scene) reverted(was spec) int {
 				return batch
 			}
 		case rolloutv1alpha1.ScaleMode:
-			status := s.fields().status
-			if goal := s.scale(&s.book.plan, batch-1); s.done(was.replicas) > goal || int(min(status.pods, status.ready)) != was.replicas {
+			status := s.fields().Status
+			if goal := s.scale(&s.book.plan, batch-1); s.done(was.Replicas) > goal || int(min(status.Pods, status.Ready)) != was.Replicas {
 				return batch
 			}
 		case rolloutv1alpha1.TwoObjectsMode:
@@ -218,17 +219,17 @@ func (j *judge) podDeletion(w api.Write) error {
 	}
 	s := j.scene(workload)
 	switch {
-	case s.book == nil || !s.held:
+	case s.book == nil || !s.Held:
 		return errors.New("a pod is deleted of a workload that is not held")
 	case s.trait == nil:
 		return errors.New("a pod is deleted, and there is no rollout")
 	case j.holdsStill() && s.trait.Status.RollingState == rolloutv1alpha1.RollingInBatchesState:
 		return errors.New("a pod is deleted in a pause")
 	case s.trait.Status.RollingState == rolloutv1alpha1.RolloutFailingState, s.trait.Status.RollingState == rolloutv1alpha1.RolloutDeletingState:
-		return s.movedBack(s.spec)
+		return s.movedBack(s.Spec)
 	}
 	s.batch = s.reached()
-	return s.movedInPlace(s.spec)
+	return s.movedInPlace(s.Spec)
 }
 
 func keyOf(w api.Write, name string) types.NamespacedName {

@@ -12,13 +12,14 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
 // traitWrite judges what the rollout says of itself, and that it is there as long as it holds something.
 func (j *judge) traitWrite(w api.Write) error {
 	before, after := typed(w.Before), typed(w.After)
-	if len(traces(before)) > 0 && (len(traces(after)) == 0 || w.Verb == api.Remove) {
+	if len(workload.Traces(before)) > 0 && (len(workload.Traces(after)) == 0 || w.Verb == api.Remove) {
 		if o := j.heldBy(after.UID); o != nil {
 			return fmt.Errorf("the finalizer goes, and %s is held", o.GetName())
 		}
@@ -148,10 +149,10 @@ func (s *scene) batchDone(t *rolloutv1alpha1.RolloutTrait, plan *rolloutv1alpha1
 			target, source = other, s
 		}
 		goal, total := s.pair(plan, batch, other)
-		if n := int(target.fields().status.available); n < goal-toleratedIn(plan, batch, total) {
+		if n := int(target.fields().Status.Available); n < goal-toleratedIn(plan, batch, total) {
 			return fmt.Errorf("the target has %d available pods, and it needs %d", n, goal)
 		}
-		if n := int(source.fields().status.pods); n > total-goal {
+		if n := int(source.fields().Status.Pods); n > total-goal {
 			return fmt.Errorf("the source has %d pods, and it leaves %d", n, total-goal)
 		}
 	}
@@ -160,15 +161,15 @@ func (s *scene) batchDone(t *rolloutv1alpha1.RolloutTrait, plan *rolloutv1alpha1
 
 func (s *scene) scaleDone(t *rolloutv1alpha1.RolloutTrait, plan *rolloutv1alpha1.RolloutPlan, batch int) error {
 	to := int(valueOf(t.Status.Running.TargetSize))
-	goal, status := s.scale(plan, batch), s.fields().status
+	goal, status := s.scale(plan, batch), s.fields().Status
 	if to >= s.book.from {
-		if need := s.book.from + goal - toleratedIn(plan, batch, s.done(to)); int(status.ready) < need {
-			return fmt.Errorf("%d pods are ready, and it needs %d", status.ready, need)
+		if need := s.book.from + goal - toleratedIn(plan, batch, s.done(to)); int(status.Ready) < need {
+			return fmt.Errorf("%d pods are ready, and it needs %d", status.Ready, need)
 		}
 		return nil
 	}
-	if leaves := s.book.from - goal; int(status.pods) > leaves {
-		return fmt.Errorf("there are %d pods, and it leaves %d", status.pods, leaves)
+	if leaves := s.book.from - goal; int(status.Pods) > leaves {
+		return fmt.Errorf("there are %d pods, and it leaves %d", status.Pods, leaves)
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func clean(w *world.World) error {
 	var errs []error
 	for _, stored := range api.Kinds() {
 		for _, o := range w.Server.List(stored) {
-			if left := traces(o); len(left) > 0 {
+			if left := workload.Traces(o); len(left) > 0 {
 				errs = append(errs, fmt.Errorf("%s %s has %s", stored, o.GetName(), strings.Join(left, ", ")))
 			}
 		}

@@ -160,7 +160,7 @@ func (k *kind) Bench(w *world.World) world.Bench {
 	return k.judge
 }
 
-func (k *kind) Summary(w *world.World) string { return summary(w, k.stored) }
+func (k *kind) Summary(w *world.World) string { return w.Tallies(k.stored) }
 
 func (*kind) Outcome(o client.Object) []string { return []string{stateOf(typed(o))} }
 

@@ -68,7 +68,7 @@ func restarted(s *telling, view int) error {
 			return err
 		}
 	}
-	if err := firstOf(clean(s.World), s.rest(), clean(s.World)); err != nil {
+	if err := firstOf(clean(s.World), s.Rest(), clean(s.World)); err != nil {
 		return err
 	}
 	if after := s.World.Summary(); after != before {
@@ -80,17 +80,24 @@ func restarted(s *telling, view int) error {
 // ended is a world in which a rollout has succeeded.
 func ended(t *testing.T, of subject, mutation Hooks) *telling {
 	t.Helper()
-	s := &telling{newSimulation(of, mutation), rollsOut}
+	s := carriedOut(t, of, rollsOut, mutation)
+	if state := s.trait().Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
+		t.Fatalf("it ends as %s", state)
+	}
+	return s
+}
+
+// carriedOut is a world in which nobody has disturbed a rollout.
+func carriedOut(t *testing.T, of subject, op operation, mutation Hooks) *telling {
+	t.Helper()
+	s := &telling{newSimulation(of, mutation), op}
 	s.make()
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		t.Fatal(err)
 	}
 	s.begin(story{})
-	if err := s.rest(); err != nil {
+	if err := s.Rest(); err != nil {
 		t.Fatal(err)
-	}
-	if state := s.trait().Status.RollingState; state != rolloutv1alpha1.RolloutSucceedState {
-		t.Fatalf("it ends as %s", state)
 	}
 	return s
 }

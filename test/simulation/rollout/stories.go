@@ -13,6 +13,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	"slipway.dev/slipway/test/simulation/api"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -118,10 +119,10 @@ func (t *telling) pairs() bool { return t.pair() && t.op == rollsOut }
 func tell(of subject, op operation, st story, mutation Hooks) (string, error) {
 	t := &telling{newSimulation(of, mutation), op}
 	t.make()
-	if err := t.rest(); err != nil {
+	if err := t.Rest(); err != nil {
 		return "", fmt.Errorf("before the rollout: %w", err)
 	}
-	t.began = t.Clock.Now()
+	t.Begins()
 	t.begin(st)
 	err := t.play(st)
 	return t.transcript(), err
@@ -142,7 +143,7 @@ func (t *telling) play(st story) error {
 			return err
 		}
 	}
-	if err := t.rest(); err != nil {
+	if err := t.Rest(); err != nil {
 		return err
 	}
 	return t.check(st.ends)
@@ -169,7 +170,7 @@ func (t *telling) begin(st story) {
 			setApp(o, app)
 			holdBack(o)
 		})
-		t.say("user      gives %s the template %s, held back", first, app)
+		t.Say("user      gives %s the template %s, held back", first, app)
 	default:
 		_, to := t.op.sizes()
 		rollout.Spec.RolloutPlan.TargetSize = replicas(to)
@@ -177,7 +178,7 @@ func (t *telling) begin(st story) {
 	if st.plan != nil {
 		st.plan(t, &rollout.Spec.RolloutPlan)
 	}
-	t.say("user      creates the rollout: %s", describePlan(rollout))
+	t.Say("user      creates the rollout: %s", describePlan(rollout))
 	t.Must(t.Server.Create("user", rollout))
 }
 
@@ -194,7 +195,7 @@ func batches(sizes ...string) []rolloutv1alpha1.RolloutBatch {
 
 // middle waits until the second batch is on its way.
 func (t *telling) middle() error {
-	return t.until("the middle", func() bool {
+	return t.Until("the middle", func() bool {
 		r := t.trait()
 		return r != nil && r.Status.CurrentBatch == 1 && r.Status.BatchRollingState == rolloutv1alpha1.BatchVerifyingState
 	})
@@ -219,7 +220,7 @@ func pausedAndResumed(t *telling) error {
 		return err
 	}
 	t.plan("pauses it", func(p *rolloutv1alpha1.RolloutPlan) { p.Paused = true })
-	if err := t.pass(time.Minute); err != nil {
+	if err := t.Pass(time.Minute); err != nil {
 		return err
 	}
 	t.plan("resumes it", func(p *rolloutv1alpha1.RolloutPlan) { p.Paused = false })
@@ -228,14 +229,14 @@ func pausedAndResumed(t *telling) error {
 
 func partitionThenMore(t *telling) error {
 	for _, next := range []*int32{replicas(1), nil} {
-		err := t.until("the partition", func() bool {
+		err := t.Until("the partition", func() bool {
 			r := t.trait()
 			return r != nil && r.Status.WaitingFor == rolloutv1alpha1.WaitingAtPartition && r.Status.CurrentBatch == valueOf(r.Spec.RolloutPlan.BatchPartition)
 		})
 		if err != nil {
 			return err
 		}
-		if err := t.pass(time.Minute); err != nil {
+		if err := t.Pass(time.Minute); err != nil {
 			return err
 		}
 		says := "removes the partition"
@@ -257,11 +258,11 @@ func superseded(t *telling) error {
 		t.Must(t.Server.Create("user", t.newWorkload(third, 0, "v3")))
 		t.edit("wants web-3 instead", func(r *rolloutv1alpha1.RolloutTrait) { r.Spec.TargetRef = t.ref(third) })
 	case t.op == rollsOut:
-		t.say("user      gives %s the template v3, held back", first)
+		t.Say("user      gives %s the template v3, held back", first)
 		t.change(first, func(o client.Object) {
 			setApp(o, "v3")
-			if f := fieldsOf(o); !f.positions && f.paused != nil {
-				*f.paused = true
+			if f := workload.FieldsOf(o); !f.Positions && f.Paused != nil {
+				*f.Paused = true
 			}
 		})
 	default:
@@ -272,27 +273,27 @@ func superseded(t *telling) error {
 }
 
 func deleteRollout(t *telling) {
-	t.say("user      deletes the rollout")
-	t.remove(api.RolloutTraits, world.SetName)
+	t.Say("user      deletes the rollout")
+	t.Remove(api.RolloutTraits, world.SetName)
 }
 
 func deleteWorkload(t *telling) {
 	name := t.trait().Spec.TargetRef.Name
-	t.say("user      deletes %s %s", t.subject.kind, name)
-	t.remove(t.stored, name)
+	t.Say("user      deletes %s %s", t.subject.kind, name)
+	t.Remove(t.stored, name)
 }
 
 // autoscale changes the number of pods, or of nodes.
 func autoscale(t *telling) {
 	if t.daemons() {
-		t.say("cluster   has a node more")
+		t.Say("cluster   has a node more")
 		newNode(t.World, 5)
 		t.change(first, func(o client.Object) { o.SetAnnotations(world.Merged(o.GetAnnotations(), "nodes", "6")) })
 		return
 	}
 	size := map[operation]int32{rollsOut: 8, scalesUp: 6, scalesDown: 6}[t.op]
-	t.say("autoscaler asks %s for %d pods", first, size)
-	t.change(first, func(o client.Object) { *fieldsOf(o).replicas = &size })
+	t.Say("autoscaler asks %s for %d pods", first, size)
+	t.change(first, func(o client.Object) { *workload.FieldsOf(o).Replicas = &size })
 }
 
 // deadline is of a minute, and has the policy decide.
@@ -308,25 +309,25 @@ func stuckFor(mend func(*telling)) func(*telling) error {
 	return func(t *telling) error {
 		switch t.op {
 		case scalesUp:
-			t.say("cluster   has no room for another pod")
+			t.Say("cluster   has no room for another pod")
 			t.full = true
 		case scalesDown:
-			t.say("cluster   the controller of %s is out of order", t.subject.kind)
+			t.Say("cluster   the controller of %s is out of order", t.subject.kind)
 			t.stopped = true
 		case rollsOut:
 		}
-		err := t.until("the deadline", func() bool {
+		err := t.Until("the deadline", func() bool {
 			r := t.trait()
 			return r != nil && r.Status.Failure != nil && r.Status.Failure.Reason == "DeadlineMissed"
 		})
 		if err != nil {
 			return err
 		}
-		if err := t.pass(time.Minute); err != nil {
+		if err := t.Pass(time.Minute); err != nil {
 			return err
 		}
 		if t.full || t.stopped {
-			t.say("cluster   works again")
+			t.Say("cluster   works again")
 			t.full, t.stopped = false, false
 		}
 		if mend != nil {
@@ -362,19 +363,19 @@ func badMetric(mend func(*telling)) func(*telling) error {
 		if err := t.middle(); err != nil {
 			return err
 		}
-		t.say("metric    is out of range")
+		t.Say("metric    is out of range")
 		t.errors = errorsAllowed + 4
-		err := t.until("the failure of the metric", func() bool {
+		err := t.Until("the failure of the metric", func() bool {
 			r := t.trait()
 			return r != nil && r.Status.Failure != nil && r.Status.Failure.Reason == "MetricFailed"
 		})
 		if err != nil || mend == nil {
 			return err
 		}
-		if err := t.pass(time.Minute); err != nil {
+		if err := t.Pass(time.Minute); err != nil {
 			return err
 		}
-		t.say("metric    is in range")
+		t.Say("metric    is in range")
 		t.errors = 0
 		mend(t)
 		return nil

@@ -3,7 +3,6 @@
 package rollout
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/test/simulation/api"
 	"slipway.dev/slipway/test/simulation/kube"
+	"slipway.dev/slipway/test/simulation/workload"
 	"slipway.dev/slipway/test/simulation/world"
 )
 
@@ -66,18 +66,11 @@ func (s *tale) workload(name string) client.Object {
 func (s *tale) change(name, says string, change func(client.Object)) {
 	stored, err := s.Server.Modify("user", s.of.stored, types.NamespacedName{Namespace: world.Namespace, Name: name}, api.Main, change)
 	s.Must(stored, err)
-	s.Tell("user: %s %s: %+v", says, name, specOf(stored))
+	s.Tell("user: %s %s: %+v", says, name, workload.SpecOf(stored))
 }
 
 func (s *tale) edit(change func(*rolloutv1alpha1.RolloutTrait)) {
 	s.Edit(func(o client.Object) { change(typed(o)) })
-}
-
-func (s *tale) remove(stored api.Kind, name string) {
-	if err := s.Server.Delete("user", stored, types.NamespacedName{Namespace: world.Namespace, Name: name}, nil, nil); err != nil {
-		panic(fmt.Sprintf("the user's deletion failed: %v", err))
-	}
-	s.Tell("user: deletes %s %s", stored, name)
 }
 
 // Begin makes the workload, or both.
@@ -106,23 +99,14 @@ func (s *tale) furnishWorkloads() {
 		}
 		o := s.of.newWorkload(name, int32(n), s.app())
 		s.Must(s.Server.Create("user", o))
-		s.Tell("user: makes %s %s: %+v", s.of.stored, name, specOf(o))
+		s.Tell("user: makes %s %s: %+v", s.of.stored, name, workload.SpecOf(o))
 	}
 }
 
 // app is a new version, mostly a healthy one.
 func (s *tale) app() string {
 	s.made++
-	name := fmt.Sprintf("v%d", s.made)
-	switch n := s.Random.IntN(8); {
-	case s.made == 1 || s.closing || s.About(smooth):
-		return name
-	case n == 0:
-		return name + "-broken"
-	case n == 1:
-		return fmt.Sprintf("%s-slow-%ds", name, 10+s.Random.IntN(100))
-	}
-	return name
+	return s.SomeVersion(s.made, s.made == 1 || s.closing || s.About(smooth))
 }
 
 // newRollout asks for a rollout of some kind.
@@ -138,7 +122,7 @@ func (s *tale) newRollout() {
 		t.Spec.RolloutPlan.RolloutBatches, t.Spec.RolloutPlan.NumBatches = nil, replicas(1+s.Random.IntN(3))
 	case s.of.pair():
 		from, to := first, second
-		if specOf(s.workload(second)).replicas > specOf(s.workload(first)).replicas {
+		if workload.SpecOf(s.workload(second)).Replicas > workload.SpecOf(s.workload(first)).Replicas {
 			from, to = second, first
 		}
 		t.Spec.TargetRef, t.Spec.SourceRef = s.of.ref(to), []rolloutv1alpha1.WorkloadReference{s.of.ref(from)}
@@ -234,7 +218,7 @@ func (s *tale) afterwards(t *rolloutv1alpha1.RolloutTrait) {
 		s.say(rolloutv1alpha1.AnnotationRetry)
 		return
 	}
-	s.remove(api.RolloutTraits, world.SetName)
+	s.Remove(api.RolloutTraits, world.SetName)
 	s.Edits++
 }
 
@@ -288,7 +272,7 @@ func (s *tale) fromOutside(t *rolloutv1alpha1.RolloutTrait) {
 	r := s.Random
 	switch n := r.IntN(16); {
 	case n < 3 && t.DeletionTimestamp == nil:
-		s.remove(api.RolloutTraits, world.SetName)
+		s.Remove(api.RolloutTraits, world.SetName)
 	case n < 6 && s.workload(first) != nil:
 		if s.of.daemons() {
 			newNode(s.World, len(s.Server.List(api.Nodes)))
@@ -296,11 +280,11 @@ func (s *tale) fromOutside(t *rolloutv1alpha1.RolloutTrait) {
 			return
 		}
 		size := int32(r.IntN(9))
-		s.change(first, "resizes", func(o client.Object) { *fieldsOf(o).replicas = &size })
+		s.change(first, "resizes", func(o client.Object) { *workload.FieldsOf(o).Replicas = &size })
 	case n < 8 && !s.of.pair() && s.workload(first) != nil:
 		s.newTemplate()
 	case n < 9 && r.IntN(2) == 0 && s.workload(first) != nil:
-		s.remove(s.of.stored, first)
+		s.Remove(s.of.stored, first)
 	case n < 11 && !s.About(smooth):
 		s.full = !s.full
 		s.Tell("nodes: are full: %t", s.full)
@@ -314,17 +298,7 @@ func (s *tale) fromOutside(t *rolloutv1alpha1.RolloutTrait) {
 }
 
 // DisturbPod is one misfortune of a pod.
-func (s *tale) DisturbPod(pod *corev1.Pod) {
-	s.Misfortunes--
-	if s.Random.IntN(2) == 0 {
-		s.remove(api.Pods, pod.Name)
-		s.Notice()
-		return
-	}
-	if world.Active(pod) && pod.Spec.NodeName != "" {
-		s.Evict(pod)
-	}
-}
+func (s *tale) DisturbPod(pod *corev1.Pod) { s.LosePod(pod) }
 
 // Chores are what goes on besides: the controllers of Kubernetes, and the answers of webhooks and metrics.
 func (s *tale) Chores(add func(weight int, do func())) {

@@ -249,16 +249,13 @@ func (s *simulation) Chores(add func(weight int, do func())) {
 		if metav1.GetControllerOfNoCopy(pod) != nil || pod.DeletionTimestamp != nil {
 			continue
 		}
-		key := client.ObjectKeyFromObject(pod)
 		if pod.Labels[world.LabelApp] != world.SetName {
 			add(weight, func() {
 				if s.Random.IntN(2) == 0 {
 					s.Label(pod, world.LabelApp, world.SetName)
 					s.Tell("user: gives %s back to the set", pod.Name)
-				} else if err := s.Server.Delete("user", api.Pods, key, nil, nil); err != nil {
-					panic(fmt.Sprintf("the user's deletion failed: %v", err))
 				} else {
-					s.Tell("user: deletes %s", pod.Name)
+					s.Remove(api.Pods, pod.Name)
 				}
 				s.Notice()
 			})

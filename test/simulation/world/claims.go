@@ -3,7 +3,6 @@
 package world
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,10 +60,7 @@ func (s *Story) DisturbClaim(claim *corev1.PersistentVolumeClaim) {
 		s.Must(s.Server.Modify("user", api.Claims, key, api.Main, func(o client.Object) { o.SetFinalizers(append(o.GetFinalizers(), stuck)) }))
 		s.Tell("user: puts a finalizer on claim %s and forgets it", claim.Name)
 	}
-	if err := s.Server.Delete("user", api.Claims, key, nil, nil); err != nil {
-		panic(fmt.Sprintf("the user's deletion failed: %v", err))
-	}
-	s.Tell("user: deletes claim %s", claim.Name)
+	s.Remove(api.Claims, claim.Name)
 }
 
 // Unused finds a claim on its way out that no pod needs any more.

@@ -23,7 +23,8 @@
 // set alone, keep it from most mistakes even then.
 //
 // Everything in here is the same for all kinds. A kind adds its users, and the rules by which its controller is judged: packages
-// test/simulation/cloneset and its neighbours. CafeDeployments have several controllers in one manager, and a judge of their own.
+// test/simulation/cloneset and its neighbours. CafeDeployments, RolloutTraits and Applications have several controllers in one manager, and
+// judges of their own. What the stories of the latter two have in common is in the packages workload and chronicle.
 //
 //	go test ./test/simulation/cloneset -run TestRandom -seed 4711 -v     tells the story of one seed
 //	go test ./test/simulation/cloneset -run TestRandom -seeds 100000     looks further

@@ -24,6 +24,7 @@ const Actor = "manager"
 
 // Judge compares each write of the manager with what the spec that it had seen allows, in the true state of the world.
 type Judge struct {
+	*Clerk
 	Server *api.Server
 	clock  clock.PassiveClock
 	kind   SetKind
@@ -32,14 +33,11 @@ type Judge struct {
 	Began  int64           // the last version before the running reconcile
 	Meant  []step.Step     // what it has decided on so far
 	saw    []client.Object // the versions of the set that the running reconcile may act on
-	done   int             // how much of the log was judged
 	Ours   map[types.UID]*Deeds
 	served map[types.UID]time.Time // until when pods were ready, as far as endpoints know
 	data   map[types.UID]Release   // of revisions
 	// Deleted are the names of pods that the manager deleted while they were active.
 	Deleted map[string]bool
-	Err     error // the first violation
-	tell    func(format string, args ...any)
 }
 
 // Deeds are what the manager did to a pod, by the version of its write.
@@ -50,8 +48,10 @@ type Deeds struct {
 	Moved     int64 // given another revision
 }
 
-func newJudge(server *api.Server, c clock.PassiveClock, kind SetKind, tell func(string, ...any)) *Judge {
-	return &Judge{Server: server, clock: c, kind: kind, Ours: map[types.UID]*Deeds{}, served: map[types.UID]time.Time{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}, tell: tell}
+func newJudge(w *World, kind SetKind) *Judge {
+	j := &Judge{Server: w.Server, clock: w.Clock, kind: kind, Ours: map[types.UID]*Deeds{}, served: map[types.UID]time.Time{}, data: map[types.UID]Release{}, Deleted: map[string]bool{}}
+	j.Clerk = NewClerk(w, j.hear)
+	return j
 }
 
 // Begin starts a reconcile that looks at view.
@@ -62,16 +62,6 @@ func (j *Judge) Begin(view *api.Cache) {
 	}
 	if set := view.Peek(j.kind.Stored(), TheSet); set != nil {
 		j.saw = append(j.saw, set)
-	}
-}
-
-// Violation is the first violation.
-func (j *Judge) Violation() error { return j.Err }
-
-// Accuse is told of a violation that no write shows.
-func (j *Judge) Accuse(violation error) {
-	if j.Err == nil {
-		j.Err = violation
 	}
 }
 
@@ -110,21 +100,14 @@ func (j *Judge) Read(o client.Object) {
 	}
 }
 
-// Look judges the writes since the last look.
-func (j *Judge) Look() {
-	log := j.Server.Log()
-	for ; j.done < len(log); j.done++ {
-		w := log[j.done]
-		j.serve(w)
-		if w.Actor != Actor {
-			continue
-		}
-		j.tell("manager: %s of %s %s %s, version %d", w.Verb, w.Kind, w.After.GetName(), w.Subresource, w.Version)
-		if err := j.write(w); err != nil && j.Err == nil {
-			j.Err = fmt.Errorf("%s %s %s (version %d): %w", w.Verb, w.Kind, w.After.GetName(), w.Version, err)
-		}
-		j.remember(w)
+// hear judges a write of the manager, and notes what the next ones are judged by.
+func (j *Judge) hear(w api.Write) error {
+	j.serve(w)
+	if w.Actor != Actor {
+		return nil
 	}
+	defer j.remember(w)
+	return j.write(w)
 }
 
 // write is in order when it is for one of the specs that the manager may have acted on.
@@ -225,7 +208,7 @@ func (j *Judge) Release(name string) (Release, bool) {
 	}
 	r, err := Recorded(revision)
 	if err != nil {
-		j.Err = err
+		j.Accuse(err)
 		return Release{}, false
 	}
 	j.data[revision.UID] = r

@@ -3,7 +3,6 @@
 package world
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -255,10 +254,7 @@ func (s *Story) mischief(add func(int, func()), pods []*corev1.Pod) {
 
 // DeleteSet deletes the set, as a user does.
 func (s *Story) DeleteSet() {
-	if err := s.Server.Delete("user", s.Kind.Stored(), TheSet, nil, nil); err != nil {
-		panic(fmt.Sprintf("the user's deletion failed: %v", err))
-	}
-	s.Tell("user: deletes the set")
+	s.Remove(s.Kind.Stored(), SetName)
 	s.Edits++ // to make a new one
 }
 

@@ -55,6 +55,17 @@ func (w *World) TallyOf(pods []*corev1.Pod) Tally {
 	return t
 }
 
+// Tallies tell the pods of all workloads of some kinds.
+func (w *World) Tallies(kinds ...api.Kind) string {
+	var parts []string
+	for _, stored := range kinds {
+		for _, o := range w.Server.List(stored) {
+			parts = append(parts, o.GetName()+": "+w.TallyOf(w.PodsOf(o)).String())
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // String tells them: "2 v1, 3 v2 (1 not available)".
 func (t Tally) String() string {
 	var parts []string

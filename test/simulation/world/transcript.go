@@ -10,13 +10,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	"slipway.dev/slipway/internal/step"
-	"slipway.dev/slipway/test/node"
 	"slipway.dev/slipway/test/simulation/api"
 )
 
@@ -53,25 +51,21 @@ type Moment[S client.Object] struct {
 
 // transcript is a scenario while it is told.
 type transcript struct {
-	*World
-	lines   []string
-	passes  int
-	besides func() func()
-	last    *Plan
-	was     string // the members at the start of the running pass
+	*Orderly
+	lines  []string
+	passes int
+	last   *Plan
+	was    string // the members at the start of the running pass
 }
 
 // Tell plays a scenario and returns its transcript. An error is a violation of a rule, or a world that does not come to rest.
 func Tell[S client.Object](kind Kind, s Scenario[S]) (string, error) {
-	t := &transcript{World: New(1, kind, nil)}
-	t.Model = node.Model{ReadyDelay: 2 * time.Second, RestartDelay: time.Second, CrashAfter: time.Second, BackOff: 10 * time.Second, MaxBackOff: 5 * time.Minute,
-		ResizeDelay: time.Second, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
-	t.Volumes = kind.HasVolumes()
+	t := &transcript{Orderly: NewOrderly(kind)}
+	t.Look, t.Besides = t.pass, s.Besides
 	t.Manager.OnPlan = func(p Plan) { t.last = &p }
 	if s.Before != nil {
 		s.Before(t.World)
 	}
-	t.besides = s.Besides
 	t.Create(s.Set)
 	t.say("user creates the set: %s", t.Kind.Describe(t.Set()))
 	t.Manager.Start(nil)
@@ -105,9 +99,7 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 		t.say("user %s: %s", m.Says, t.Kind.Describe(t.Set()))
 	}
 	if m.Deletes {
-		if err := t.Server.Delete("user", t.Kind.Stored(), TheSet, nil, nil); err != nil {
-			panic(fmt.Sprintf("the user's deletion failed: %v", err))
-		}
+		t.Remove(t.Kind.Stored(), SetName)
 		t.say("user %s", m.Says)
 	}
 	if m.World != nil {
@@ -133,9 +125,7 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 	m.Pods(copies)
 	for i, pod := range copies {
 		if pod.DeletionTimestamp != nil && before[i].DeletionTimestamp == nil {
-			if err := t.Server.Delete("user", api.Pods, client.ObjectKeyFromObject(pod), nil, nil); err != nil {
-				panic(fmt.Sprintf("the user's deletion failed: %v", err))
-			}
+			t.Remove(api.Pods, pod.Name)
 			continue
 		}
 		if !reflect.DeepEqual(pod, before[i]) {
@@ -146,84 +136,17 @@ func happen[S client.Object](t *transcript, m Moment[S]) {
 	t.Notice()
 }
 
-// wait lets everything happen in a fixed order: the cache learns, the manager looks, pods are bound, nodes act, time passes.
+// wait lets things happen for some time, until there were so many passes with steps, or until the world has come to rest.
 func (t *transcript) wait(passes int, limit time.Duration) error {
-	until, end := t.passes+passes, t.Clock.Now().Add(limit)
-	lastWrite := t.Clock.Now()
-	for range patience {
-		if err := t.Bench.Violation(); err != nil {
-			return err
-		}
-		if passes > 0 && t.passes >= until {
-			return nil
-		}
-		before := len(t.Server.Log())
-		if t.step() {
-			for _, w := range t.Server.Log()[before:] {
-				if w.Actor == Actor && !tells(w) {
-					lastWrite = t.Clock.Now()
-				}
-			}
-			continue
-		}
-		at, some := t.NextAlarm()
-		if limit > 0 && (!some || at.After(end)) {
-			t.Advance(end.Sub(t.Clock.Now()))
-			return nil
-		}
-		if !some || t.Clock.Now().Sub(lastWrite) > quiet {
-			return nil
-		}
-		t.Advance(max(at.Sub(t.Clock.Now()), 0))
+	if limit > 0 {
+		return t.Pass(limit)
 	}
-	return fmt.Errorf("the world does not come to rest within %d steps", patience)
-}
-
-func (t *transcript) step() bool {
-	for _, kind := range api.Kinds() {
-		if t.Manager.Cache.Pending(kind) > 0 {
-			t.Manager.Deliver(kind)
-			return true
-		}
-	}
-	if len(t.Manager.Queued()) > 0 {
-		t.pass()
-		return true
-	}
-	if t.besides != nil {
-		if act := t.besides(); act != nil {
-			act()
-			return true
-		}
-	}
-	if o := t.Orphan(); o != nil {
-		t.Collect(o)
-		return true
-	}
-	if claim := t.Unmet(); claim != nil {
-		t.Meet(claim)
-		return true
-	}
-	if claim := t.Unused(); claim != nil {
-		t.Unprotect(claim)
-		return true
-	}
-	for _, pod := range t.Pods() {
-		switch {
-		case pod.Spec.NodeName == "" && Active(pod) && t.Waits(pod):
-		case pod.Spec.NodeName == "" && Active(pod):
-			t.Bind(pod)
-			return true
-		case t.Kubelet[pod.UID].Busy:
-			t.StepNode(pod)
-			return true
-		}
-	}
-	return false
+	until := t.passes + passes
+	return t.restOr(func() bool { return passes > 0 && t.passes >= until })
 }
 
 // pass reconciles once and tells what was planned.
-func (t *transcript) pass() {
+func (t *transcript) pass() error {
 	t.was, t.last = t.Summary(), nil
 	notations := map[types.UID]string{}
 	if t.Set() != nil && t.Judge != nil {
@@ -232,17 +155,16 @@ func (t *transcript) pass() {
 			notations[pod.UID] = s.Rules.Notation(pod)
 		}
 	}
-	if err := t.Manager.Reconcile(); err != nil {
-		t.Bench.Accuse(err)
-	}
+	err := t.Manager.Reconcile()
 	if t.last == nil || len(t.last.Steps)+len(t.last.Lines) == 0 {
-		return
+		return err
 	}
 	t.passes++
 	t.say("%s", t.was)
 	for _, line := range append(tellSteps(t.last.Steps, notations), t.last.Lines...) {
 		t.lines = append(t.lines, "           "+line)
 	}
+	return err
 }
 
 // end tells what has become of the set.

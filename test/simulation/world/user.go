@@ -104,6 +104,20 @@ func (s *Story) BadTemplate(t *corev1.PodTemplateSpec) {
 	s.Roll(t, r)
 }
 
+// SomeVersion is the name of the n-th version of something, mostly a healthy one; healthy has it be one.
+func (s *Story) SomeVersion(n int, healthy bool) string {
+	name := fmt.Sprintf("v%d", n)
+	switch drawn := s.Random.IntN(8); {
+	case healthy:
+		return name
+	case drawn == 0:
+		return name + "-broken"
+	case drawn == 1:
+		return fmt.Sprintf("%s-slow-%ds", name, 10+s.Random.IntN(100))
+	}
+	return name
+}
+
 // RollBack asks for an earlier release.
 func (s *Story) RollBack(t *corev1.PodTemplateSpec) {
 	*t = s.Releases[s.Random.IntN(len(s.Releases))].Template()
@@ -134,10 +148,7 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 	key := client.ObjectKeyFromObject(pod)
 	switch n := s.Random.IntN(10); {
 	case n < 3:
-		if err := s.Server.Delete("user", api.Pods, key, nil, nil); err != nil {
-			panic(fmt.Sprintf("the user's deletion failed: %v", err))
-		}
-		s.Tell("user: deletes %s", pod.Name)
+		s.Remove(api.Pods, pod.Name)
 	case n < 6:
 		if !Active(pod) {
 			return
@@ -156,6 +167,19 @@ func (s *Story) DisturbPod(pod *corev1.Pod) {
 		s.Tell("user: takes %s out of the set by its label", pod.Name)
 	}
 	s.Notice()
+}
+
+// LosePod has a user delete a pod, or the node of the pod end it.
+func (s *Story) LosePod(pod *corev1.Pod) {
+	s.Misfortunes--
+	if s.Random.IntN(2) == 0 {
+		s.Remove(api.Pods, pod.Name)
+		s.Notice()
+		return
+	}
+	if Active(pod) && pod.Spec.NodeName != "" {
+		s.Evict(pod)
+	}
 }
 
 // Evict has the node of a pod end it.

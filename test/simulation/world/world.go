@@ -73,7 +73,7 @@ func New(seed uint64, kind Kind, tell func(string, ...any)) *World {
 	w.Server = api.New(w.Clock)
 	switch kind := kind.(type) {
 	case SetKind:
-		w.Judge = newJudge(w.Server, w.Clock, kind, tell)
+		w.Judge = newJudge(w, kind)
 		w.Bench = w.Judge
 	case OwnKind:
 		w.Bench = kind.Bench(w)
@@ -110,6 +110,14 @@ func (w *World) Edit(change func(client.Object)) {
 	stored, err := w.Server.Update("user", api.Main, set)
 	w.Must(stored, err)
 	w.Tell("user: now wants %s", w.Kind.Describe(stored))
+}
+
+// Remove deletes an object, as a user does.
+func (w *World) Remove(kind api.Kind, name string) {
+	if err := w.Server.Delete("user", kind, types.NamespacedName{Namespace: Namespace, Name: name}, nil, nil); err != nil {
+		panic(fmt.Sprintf("the user's deletion failed: %v", err))
+	}
+	w.Tell("user: deletes %s %s", kind, name)
 }
 
 // Scene is the world at a moment in which nothing is written.
