@@ -95,7 +95,7 @@ func (r *Reconciler) tell(w *plan.World, next plan.Plan, outcomes []apply.Outcom
 	case next.Rolling != "":
 		told.no(oamv1beta1.ConditionApplied, "Applying", next.Rolling+" is rolled out first")
 		tellRolling(w, next, told)
-	case !next.Done:
+	case !next.Done && !w.App.IsRolloutTemplate(): // of that nothing is applied
 		told.phase(oamv1beta1.ApplicationRunning)
 		if told.not(w, "Applying", fmt.Sprintf("%d objects of %s are applied or taken away", len(next.Steps), w.Latest)) {
 			told.phase(oamv1beta1.ApplicationRollingOut)

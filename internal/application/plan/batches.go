@@ -48,7 +48,7 @@ func (p *planner) inBatches() {
 		case !delivery.Is(live, p.Latest):
 			p.extras(c)
 			p.apply(c, c.Settled, live)
-		case halfway(c, live), p.resized(c, live):
+		case halfway(c, live), p.unscaled(c, live):
 			p.rolls(c)
 			return
 		default:

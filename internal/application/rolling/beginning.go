@@ -45,6 +45,7 @@ func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s 
 		return s, nil
 	}
 	s.First, s.Missing, err = k.deliver(ctx, c, w)
+	s.Holds = len(w.scalers) > 0 || w.seen.Object != nil && !w.pair && delivery.RevisionOf(w.seen.Object) != c.target.component.Revision
 	if err == nil && s.Missing == "" && still(c, w, r.Spec.RolloutPlan.TargetSize) {
 		var more []step.Step
 		more, err = k.beside(ctx, c, w)

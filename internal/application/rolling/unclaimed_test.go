@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rolling_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
+	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+)
+
+// delivered is when a CloneSet has the template of the target, and nobody holds it yet.
+func delivered(w *world) func(*oamv1beta1.AppRollout) bool {
+	return func(*oamv1beta1.AppRollout) bool { return w.cloneSet().Spec.Template.Spec.Containers[0].Image == "a:2" }
+}
+
+// Between the delivery of a workload and its claim nobody holds it. A rollout that ends there gives it back the template that its pods
+// have: nobody else would ever let them go on to the other one.
+func TestAWorkloadThatWasNeverHeldHasItsTemplateBack(t *testing.T) {
+	remove := func(w *world) { w.remove(w.rollout()) }
+	before := "Application shop, of shop-v1, on a:1: a:1 a:1 a:1 a:1"
+	for sentence, c := range map[string]struct {
+		asks  func(*oamv1beta1.AppRollout)
+		until func(*world) func(*oamv1beta1.AppRollout) bool
+		then  func(*world)
+		end   func(*oamv1beta1.AppRollout) bool
+		want  string
+	}{
+		"it is deleted":              {nil, delivered, remove, gone, before},
+		"it is deleted, and reverts": {func(r *oamv1beta1.AppRollout) { r.Spec.RevertOnDelete = ptr.To(true) }, delivered, remove, gone, before},
+		"it is deleted when it is about to hold it": {
+			nil, func(*world) func(*oamv1beta1.AppRollout) bool { return is(rolloutv1alpha1.InitializingState) }, remove, gone, before,
+		},
+		"it is deleted while it is paused": {nil, delivered, func(w *world) {
+			w.edit(func(r *oamv1beta1.AppRollout) { r.Spec.RolloutPlan.Paused = true })
+			w.look()
+			remove(w)
+		}, gone, before},
+		"a person aborts it": {
+			nil, func(*world) func(*oamv1beta1.AppRollout) bool { return is(rolloutv1alpha1.InitializingState) },
+			says(rolloutv1alpha1.AnnotationAbort), is(rolloutv1alpha1.RolloutFailedState), before,
+		},
+		"it can never succeed": {func(r *oamv1beta1.AppRollout) {
+			r.Spec.RolloutPlan.NumBatches = nil
+			r.Spec.RolloutPlan.RolloutBatches = []rolloutv1alpha1.RolloutBatch{{Replicas: ptr.To(intstr.FromInt32(3))}, {Replicas: ptr.To(intstr.FromInt32(3))}}
+		}, delivered, func(*world) {}, func(r *oamv1beta1.AppRollout) bool {
+			return is(rolloutv1alpha1.RolloutFailedState)(r) && len(r.Finalizers) == 0
+		}, before},
+		"somebody has let pods go on": {nil, delivered, func(w *world) {
+			s := w.cloneSet()
+			s.Spec.UpdateStrategy.Partition = ptr.To(intstr.FromInt32(3))
+			if err := w.Update(w.t.Context(), s); err != nil {
+				w.t.Fatal(err)
+			}
+			w.release()
+			remove(w)
+		}, gone, "Application shop, of shop-v2, on a:2: a:1 a:1 a:1 a:2"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			asks := asking("shop-v2", "shop-v1")
+			if c.asks != nil {
+				c.asks(asks)
+			}
+			w := newWorld(t, append(setsOf(t, nil, nil), deployed(set(t, "a:1"), 1, "cart", 1), asks)...)
+			w.until(c.until(w))
+			if got, want := w.set(), "Application shop, of shop-v2, on a:2: a:1 a:1 a:1 a:1"; got != want {
+				t.Fatalf("it is delivered as %s\nwant %s", got, want)
+			}
+			c.then(w)
+			w.until(c.end)
+			if got := w.set(); got != c.want {
+				t.Errorf("it is %s\nwant %s", got, c.want)
+			}
+			w.look() // and nothing holds the rollout any more
+			if r := w.rollout(); len(r.Finalizers) > 0 {
+				t.Errorf("the rollout has %v", r.Finalizers)
+			}
+		})
+	}
+}
+
+// What scales the older of two Deployments rests from the delivery on, and has its own bounds again when no pod goes over.
+func TestAnAutoscalerThatRestsForARolloutThatNeverBeganHasItsBoundsBack(t *testing.T) {
+	hpa := func(least int) *unstructured.Unstructured { return scaler(t, deployment(t, ""), least) }
+	w := newWorld(t, append(deploymentsOf(t, extras(hpa(3)), extras(hpa(2))), named(deployed(deployment(t, "a:1"), 1, "cart", 1), "cart-v1"), deployed(hpa(3), 1, "cart", 1), asking("shop-v2", "shop-v1"))...)
+	w.until(func(*oamv1beta1.AppRollout) bool {
+		_, there := find(w, &appsv1.Deployment{}, "cart-v2")
+		return there
+	})
+	if diff := cmp.Diff([]string{"cart scales cart-v1 to at least 1"}, there(w, &autoscalingv2.HorizontalPodAutoscalerList{})); diff != "" {
+		t.Fatalf("before (-want +got):\n%s", diff)
+	}
+	w.remove(w.rollout())
+	w.until(gone)
+	if diff := cmp.Diff([]string{"cart scales cart-v1 to at least 3"}, there(w, &autoscalingv2.HorizontalPodAutoscalerList{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"cart-v1 has 4", "cart-v2 has 0"}, there(w, &appsv1.DeploymentList{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A rollout that has ended holds nothing, and nothing follows when it is deleted, though somebody keeps it for a while.
+func TestADeletionAfterTheEndChangesNothing(t *testing.T) {
+	hpa := func(least int) *unstructured.Unstructured { return scaler(t, deployment(t, ""), least) }
+	kept := asking("shop-v2", "shop-v1", func(r *oamv1beta1.AppRollout) { r.Finalizers = []string{"example.com/keeps"} })
+	w := newWorld(t, append(deploymentsOf(t, extras(hpa(3)), extras(hpa(2))), named(deployed(deployment(t, "a:1"), 1, "cart", 1), "cart-v1"), deployed(hpa(3), 1, "cart", 1), kept)...)
+	w.until(is(rolloutv1alpha1.RolloutSucceedState))
+	w.remove(w.rollout())
+	for range 5 {
+		w.look()
+	}
+	if w.rollout().DeletionTimestamp == nil {
+		t.Fatal("it is not being deleted")
+	}
+	if diff := cmp.Diff([]string{"cart scales cart-v2 to at least 2"}, there(w, &autoscalingv2.HorizontalPodAutoscalerList{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is delivered without holding anything back needs nobody to let it go: the rollout is written no more often than before.
+func TestARolloutThatHoldsNothingBackHasNoFinalizer(t *testing.T) {
+	w := newWorld(t, revisionOf(t, "shop", 1, part{"cart", 1, set(t, "a:1"), nil}), revisionOf(t, "shop", 2, part{"cart", 1, set(t, "a:1"), extras(service(t, "new"))}),
+		deployed(set(t, "a:1"), 1, "cart", 1), asking("shop-v2", "shop-v1"))
+	r := w.until(func(r *oamv1beta1.AppRollout) bool {
+		if len(r.Finalizers) > 0 {
+			t.Errorf("it has %v", r.Finalizers)
+		}
+		return r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState
+	})
+	if metav1.GetControllerOf(r) != nil {
+		t.Error("it is controlled by somebody")
+	}
+}
