@@ -111,7 +111,7 @@ func (k AppRollouts) wake(c *change, w *workloads) []step.Step {
 // would ever let its pods go on to the target.
 func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []step.Step {
 	live := w.seen.Object
-	if w.pair || live == nil || w.seen.Workload.Held || w.seen.Workload.Owner != "" || !delivery.Is(live, c.target.revision.Name) {
+	if w.pair || live == nil || w.seen.Workload.Going || w.seen.Workload.Held || w.seen.Workload.Owner != "" || !delivery.Is(live, c.target.revision.Name) {
 		return nil
 	}
 	if r.Status.Ending != rolloutv1alpha1.RevertEnding && (isTakenUp(r, c) || !isUntouched(c, w)) {

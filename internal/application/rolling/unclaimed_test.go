@@ -140,3 +140,21 @@ func TestARolloutThatHoldsNothingBackHasNoFinalizer(t *testing.T) {
 		t.Error("it is controlled by somebody")
 	}
 }
+
+// A rollout that is asked for another component has left the first one alone.
+func TestAComponentThatIsLeftBeforeItWasHeldHasItsTemplateBack(t *testing.T) {
+	pay := func(image string) *unstructured.Unstructured { return named(set(t, image), "pay") }
+	w := newWorld(t,
+		revisionOf(t, "shop", 1, part{"cart", 1, set(t, "a:1"), nil}, part{"pay", 1, pay("p:1"), nil}),
+		revisionOf(t, "shop", 2, part{"cart", 2, set(t, "a:2"), nil}, part{"pay", 2, pay("p:2"), nil}),
+		deployed(set(t, "a:1"), 1, "cart", 1), deployed(pay("p:1"), 1, "pay", 1), asking("shop-v2", "shop-v1", component("cart")),
+	)
+	w.until(is(rolloutv1alpha1.InitializingState))
+	w.edit(component("pay"))
+	w.until(func(r *oamv1beta1.AppRollout) bool {
+		return r.Status.Component == "pay" && r.Status.RollingState == rolloutv1alpha1.RolloutSucceedState
+	})
+	if got, want := w.set(), "Application shop, of shop-v1, on a:1: a:1 a:1 a:1 a:1"; got != want {
+		t.Errorf("it is %s\nwant %s", got, want)
+	}
+}
