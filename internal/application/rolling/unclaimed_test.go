@@ -54,6 +54,15 @@ func TestAWorkloadThatWasNeverHeldHasItsTemplateBack(t *testing.T) {
 		}, delivered, func(*world) {}, func(r *oamv1beta1.AppRollout) bool {
 			return is(rolloutv1alpha1.RolloutFailedState)(r) && len(r.Finalizers) == 0
 		}, before},
+		"somebody has set another template": {nil, delivered, func(w *world) {
+			s := w.cloneSet()
+			s.Spec.Template.Spec.Containers[0].Image = "a:9"
+			if err := w.Update(w.t.Context(), s); err != nil {
+				w.t.Fatal(err)
+			}
+			w.release()
+			remove(w)
+		}, gone, "Application shop, of shop-v2, on a:9: a:1 a:1 a:1 a:1"},
 		"somebody has let pods go on": {nil, delivered, func(w *world) {
 			s := w.cloneSet()
 			s.Spec.UpdateStrategy.Partition = ptr.To(intstr.FromInt32(3))
