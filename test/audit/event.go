@@ -33,6 +33,10 @@ type Event struct {
 // Accepted says whether the API server did what was asked.
 func (e *Event) Accepted() bool { return e.Code >= 200 && e.Code < 300 }
 
+// Unanswered says whether the client was not told what became of the request, as when it was killed: the API server then writes
+// down a failure of its own, and may have done what was asked.
+func (e *Event) Unanswered() bool { return e.Code == 0 || e.Code >= 500 }
+
 // ReadEvents reads the writes from audit lines, in the order of the lines, and says how many bytes it used. A last line
 // without its end is left. A line that is not an audit event is an error that names the line.
 func ReadEvents(r io.Reader) ([]Event, int64, error) {

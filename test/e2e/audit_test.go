@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -32,7 +33,12 @@ type auditLog struct {
 	writes []managerWrite
 	// deployments are all writes of CafeDeployments, but not of their status.
 	deployments []audit.Event
+	// follower sees the states of pods of which the log will never tell.
+	follower *audit.Follower
 }
+
+// late is when the log has told of a state, if it ever does.
+const late = 2 * time.Second
 
 // managerWrite is one write of the manager: to what, and what it was, such as "patch clonesets/status web".
 type managerWrite struct{ namespace, what string }
@@ -53,6 +59,7 @@ func (l *auditLog) read() {
 	Expect(err).NotTo(HaveOccurred())
 	l.offset += used
 	l.pods = append(l.pods, pods...)
+	l.follower.Forget(pods)
 	for _, e := range events {
 		if e.Resource == "cafedeployments" && e.Subresource == "" && e.Accepted() {
 			l.deployments = append(l.deployments, e)
@@ -75,6 +82,11 @@ func (l *auditLog) read() {
 		}
 		l.writes = append(l.writes, managerWrite{event.ObjectRef.Namespace, fmt.Sprintf("%s %s %s", event.Verb, what, event.ObjectRef.Name)})
 	}
+}
+
+// sightings are the states of the pods of a namespace, by what was read so far.
+func (l *auditLog) sightings(namespace string) []audit.Sighting {
+	return append(audit.Sightings(in(l.pods, namespace)), l.follower.Seen(namespace, time.Now().Add(-late))...)
 }
 
 // chapter is a part of the history of one set: from one moment to as far as the log is written.
@@ -109,7 +121,7 @@ func toldOf(namespace string, list func() []*corev1.Pod, of func([]audit.Sightin
 			live[pod.Name] = pod.ResourceVersion
 		}
 		cluster.audit.read()
-		told = of(audit.Sightings(in(cluster.audit.pods, namespace)))
+		told = of(cluster.audit.sightings(namespace))
 		logged := map[string]string{}
 		for name, pod := range told.At(0) {
 			logged[name] = pod.ResourceVersion

@@ -25,6 +25,7 @@ import (
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/localcluster"
 	"slipway.dev/slipway/localcluster/nodes"
+	"slipway.dev/slipway/test/audit"
 	"slipway.dev/slipway/test/ground"
 )
 
@@ -93,9 +94,13 @@ func (e *environment) up(ctx context.Context) {
 	Expect(rolloutv1alpha1.AddToScheme(scheme)).To(Succeed())
 	Expect(cafev1alpha1.AddToScheme(scheme)).To(Succeed())
 	Expect(oamv1beta1.AddToScheme(scheme)).To(Succeed())
-	e.Client, err = client.New(config, client.Options{Scheme: scheme})
+	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root)}
+	e.Client = api
+	follower, err := audit.Follow(context.WithoutCancel(ctx), api)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(follower.Stop)
+	e.audit = &auditLog{path: localcluster.AuditLogPath(e.root), follower: follower}
 }
 
 // upWith brings the cluster up, or changes its nodes.

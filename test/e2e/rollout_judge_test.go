@@ -46,7 +46,7 @@ func pastOf(all []*cell) map[string][]podsAt {
 	Eventually(func(g Gomega) {
 		look(all)
 		cluster.audit.read()
-		told = replay(audit.Sightings(in(cluster.audit.pods, namespace)))
+		told = replay(cluster.audit.sightings(namespace))
 		for _, c := range all {
 			var now []*corev1.Pod
 			if past := told[c.name]; len(past) > 0 {

@@ -215,6 +215,6 @@ func killComponent(name string) func(context.Context, *story) error {
 		if err := localcluster.Revive(ctx, s.root, name); err != nil {
 			return err
 		}
-		return s.until(ctx, patience, s.look)
+		return s.until(ctx, patience, s.follower.Look)
 	}
 }

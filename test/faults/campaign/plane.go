@@ -34,8 +34,10 @@ const podDelay = time.Second
 type plane struct {
 	repository, root string
 	api              client.Client
-	config           *rest.Config
-	token            string
+	// watches has no limit of time, as a watch needs it.
+	watches client.WithWatch
+	config  *rest.Config
+	token   string
 	// log is how far the audit log is read, events what was read since the story began.
 	log    int64
 	events []audit.Event
@@ -81,13 +83,18 @@ func open(ctx context.Context, repository string, ahead bool, out io.Writer) (p 
 	if p.config, err = localcluster.ClientConfig(root); err != nil {
 		return nil, err
 	}
-	p.config.QPS, p.config.UserAgent, p.config.Timeout = -1, "slipway-faults", 10*time.Second
+	p.config.QPS, p.config.UserAgent = -1, "slipway-faults"
+	patient := rest.CopyConfig(p.config)
+	p.config.Timeout = 10 * time.Second
 	known := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(known), kruisev1alpha1.AddToScheme(known), kruisev1beta1.AddToScheme(known), rolloutv1alpha1.AddToScheme(known), apiextensionsv1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("registering API kinds: %w", err)
 	}
 	if p.api, err = client.New(p.config, client.Options{Scheme: known}); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	if p.watches, err = client.NewWithWatch(patient, client.Options{Scheme: known}); err != nil {
+		return nil, fmt.Errorf("making a client for watches: %w", err)
 	}
 	if p.token, err = ground.Install(ctx, repository, root, p.api); err != nil {
 		return nil, err

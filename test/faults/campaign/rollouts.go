@@ -161,7 +161,7 @@ func (s *story) called(t *tale, at time.Time) []judge.Finding {
 
 // judgeRollouts fills in what was broken by the rollouts of a kind.
 func (s *story) judgeRollouts(t *tale, o judge.Options, at time.Time) ([]judge.Finding, error) {
-	found, err := judge.CheckRollouts(s.events, s.seen, o)
+	found, err := judge.CheckRollouts(s.events, s.seen(t), o)
 	if err != nil {
 		return nil, fmt.Errorf("judging rollouts: %w", err)
 	}

@@ -47,8 +47,8 @@ type story struct {
 	seed     uint64
 	managers []*manager
 	tales    []*tale
-	// seen are what was looked up where the audit log may have gaps.
-	seen []audit.Sighting
+	// follower sees what the audit log may not tell of.
+	follower *audit.Follower
 	// operation is the one that is under way.
 	operation string
 	// hooks are called by rollouts.
@@ -99,6 +99,9 @@ func (s *story) tell(ctx context.Context) (cells []Cell, err error) {
 func (s *story) begin(ctx context.Context) (err error) {
 	if s.hooks, err = receiver.Start(); err != nil {
 		return fmt.Errorf("listening for webhooks: %w", err)
+	}
+	if s.follower, err = audit.Follow(ctx, s.watches); err != nil {
+		return err
 	}
 	for _, kind := range s.Kinds {
 		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "fault-" + s.fault.name + "-"}}
@@ -157,6 +160,9 @@ func (s *story) end(ctx context.Context) error {
 	}
 	if s.hooks != nil {
 		s.hooks.Close()
+	}
+	if s.follower != nil {
+		s.follower.Stop()
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cleaning up: %w", err)
@@ -316,19 +322,8 @@ func (s *story) lacks(ctx context.Context, t *tale) string {
 	return strings.Join(lacks, "; ")
 }
 
-// look notes all pods as they are now: what the audit log has lost is found in them.
-func (s *story) look(ctx context.Context) error {
-	for _, t := range s.tales {
-		list := &corev1.PodList{}
-		if err := s.api.List(ctx, list, client.InNamespace(t.namespace)); err != nil {
-			return fmt.Errorf("listing pods: %w", err)
-		}
-		for i := range list.Items {
-			s.seen = append(s.seen, audit.See(&list.Items[i], time.Now(), false))
-		}
-	}
-	return nil
-}
+// seen are the states of a kind's pods that somebody saw: the audit log may not tell of all.
+func (s *story) seen(t *tale) []audit.Sighting { return s.follower.Seen(t.namespace, time.Now()) }
 
 // verdict waits until nobody has anything left to do, and fills the cells with what was broken since a time.
 func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) error {
@@ -337,7 +332,7 @@ func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) erro
 	pause(ctx, quiet)
 	to := time.Now()
 	asked = s.asked() - asked
-	if err := s.look(ctx); err != nil {
+	if err := s.follower.Look(ctx); err != nil {
 		return err
 	}
 	if err := s.read(); err != nil {
@@ -353,7 +348,7 @@ func (s *story) verdict(ctx context.Context, cells []Cell, since time.Time) erro
 			Product: ground.Manager, Namespace: t.namespace, Since: since, Lag: max(s.fault.lag, time.Second),
 			MostWrites: mostWrites, MostTries: mostTries, Finished: c.Finished,
 		}
-		if c.Broken, err = judge.Check(s.events, s.seen, o); err != nil {
+		if c.Broken, err = judge.Check(s.events, s.seen(t), o); err != nil {
 			return fmt.Errorf("judging %s: %w", t.kind, err)
 		}
 		if c.Operation == Rollout {

@@ -9,4 +9,7 @@
 // A controller cannot know what others did an instant ago. So a spec counts from its write on, and the one before it as
 // long as the status does not say that the newer one was observed; and a pod that others have taken out of service
 // counts as available for Options.Lag.
+//
+// The log does not tell what became of a write whose client was killed before its answer. Where a watch saw the effect, the
+// write is judged by that.
 package judge

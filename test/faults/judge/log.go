@@ -20,7 +20,7 @@ import (
 type entry struct {
 	version uint64
 	at      time.Time
-	// write is nil for a pod that somebody only saw.
+	// write is nil for a pod that somebody only saw, and of which no write tells.
 	write *audit.Event
 	pod   *corev1.Pod
 	claim *metav1.ObjectMeta
@@ -39,24 +39,40 @@ func isSet(e *audit.Event) bool {
 	return e.Group == "apps.kruise.io" && (e.Resource == "clonesets" || e.Resource == "statefulsets")
 }
 
-// entries puts the accepted writes of a namespace in order, with the sightings between them.
+// entries puts the accepted writes of a namespace in order, with the sightings between them of which the log does not tell.
 func entries(events []audit.Event, seen []audit.Sighting, namespace string) ([]entry, error) {
 	var all []entry
+	var unanswered []*audit.Event
+	told := map[uint64]bool{}
 	for i := range events {
 		e := &events[i]
-		if e.Namespace != namespace || !e.Accepted() {
+		if e.Namespace != namespace {
+			continue
+		}
+		if e.Unanswered() && e.Group == "" && e.Resource == "pods" {
+			unanswered = append(unanswered, e)
+		}
+		if !e.Accepted() {
 			continue
 		}
 		read, err := read(e)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s %s: %w", e.Verb, e.Resource, e.Name, err)
 		}
+		for _, r := range read {
+			told[r.version] = r.version != 0
+		}
 		all = append(all, read...)
 	}
 	for _, s := range seen {
-		if s.Namespace == namespace && s.Pod != nil {
-			all = append(all, entry{version: s.Version, at: s.At, pod: s.Pod, gone: s.Gone})
+		if s.Namespace != namespace || told[s.Version] {
+			continue
 		}
+		pod := s.Pod
+		if pod == nil {
+			pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}}
+		}
+		all = append(all, entry{version: s.Version, at: s.At, pod: pod, gone: s.Gone})
 	}
 	var last uint64
 	for i := range all {
@@ -66,7 +82,50 @@ func entries(events []audit.Event, seen []audit.Sighting, namespace string) ([]e
 		last = max(last, all[i].version)
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.version, b.version) })
+	attribute(all, unanswered)
 	return all, nil
+}
+
+// attribute gives states that somebody saw to the unanswered writes that made them: whoever wrote is to be judged for it.
+func attribute(all []entry, unanswered []*audit.Event) {
+	last := map[string]*corev1.Pod{}
+	for i := range all {
+		e := &all[i]
+		if e.pod == nil {
+			continue
+		}
+		if e.write == nil {
+			at := slices.IndexFunc(unanswered, func(u *audit.Event) bool { return made(u, last[e.pod.Name], e) })
+			if at >= 0 {
+				e.write = unanswered[at]
+				unanswered = slices.Delete(unanswered, at, at+1)
+			}
+		}
+		last[e.pod.Name] = e.pod
+		if e.gone && (e.pod.UID == "" || removed(e.pod)) {
+			delete(last, e.pod.Name)
+		}
+	}
+}
+
+// made says whether an unanswered write can have brought a pod from one state to the next. Before is nil where there was none.
+func made(u *audit.Event, before *corev1.Pod, e *entry) bool {
+	var asked metav1.PartialObjectMetadata
+	if len(u.Asked) > 0 && json.Unmarshal(u.Asked, &asked) != nil {
+		return false
+	}
+	if cmp.Or(u.Name, asked.Name) != e.pod.Name || u.Received.After(e.at) {
+		return false
+	}
+	isNew := before == nil || e.pod.UID != "" && before.UID != e.pod.UID
+	switch u.Verb {
+	case "create":
+		return u.Subresource == "" && isNew && !e.gone
+	case "delete":
+		return !isNew && e.gone
+	default:
+		return !isNew && !e.gone && (asked.ResourceVersion == "" || asked.ResourceVersion == before.ResourceVersion)
+	}
 }
 
 func read(e *audit.Event) ([]entry, error) {
