@@ -3,11 +3,14 @@
 package rolling_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -165,5 +168,52 @@ func TestAComponentThatIsLeftBeforeItWasHeldHasItsTemplateBack(t *testing.T) {
 	})
 	if got, want := w.set(), "Application shop, of shop-v1, on a:1: a:1 a:1 a:1 a:1"; got != want {
 		t.Errorf("it is %s\nwant %s", got, want)
+	}
+}
+
+// Where the source has no pods, and the target all, there is nothing to roll out; what follows a last batch comes all the same.
+func TestDeploymentsThatHaveTakenTurnsAlreadyHaveTheirExtras(t *testing.T) {
+	hpa := func(least int) *unstructured.Unstructured { return scaler(t, deployment(t, ""), least) }
+	sized := func(number, pods int) *unstructured.Unstructured {
+		o := named(deployed(deployment(t, fmt.Sprintf("a:%d", number)), number, "cart", number), fmt.Sprintf("cart-v%d", number))
+		_ = unstructured.SetNestedField(o.Object, int64(pods), "spec", "replicas")
+		return o
+	}
+	rests := deployed(object(t, "autoscaling/v2", "HorizontalPodAutoscaler", "cart", map[string]any{
+		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "cart-v1"}, "minReplicas": 1,
+	}), 1, "cart", 1)
+	for sentence, c := range map[string]struct {
+		older       int
+		size        *int32
+		deployments []string
+		scaler      string
+	}{
+		"going back before a pod has gone over":         {0, nil, []string{"cart-v1 has 4", "cart-v2 has 0"}, "cart scales cart-v1 to at least 3"},
+		"the same size is asked for":                    {0, ptr.To[int32](4), []string{"cart-v1 has 4", "cart-v2 has 0"}, "cart scales cart-v1 to at least 3"},
+		"not while there are pods: these go in batches": {1, nil, []string{"cart-v1 has 4", "cart-v2 has 1"}, "cart scales cart-v2 to at least 1"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, append(deploymentsOf(t, extras(hpa(3)), extras(hpa(2), service(t, "new"))), sized(1, 4), sized(2, c.older), deployed(service(t, "new"), 2, "cart", 2), rests, asking("shop-v1", "shop-v2", func(r *oamv1beta1.AppRollout) {
+				r.Spec.RolloutPlan.TargetSize = c.size
+			}))...)
+			w.release()
+			s, err := w.kind.Subject(t.Context(), w.rollout())
+			if err != nil || c.older > 0 {
+				if first := lines(t, s.First); err != nil || !slices.Contains(first, `apply HorizontalPodAutoscaler cart scales="cart-v2" least=1`) {
+					t.Errorf("it begins with %v, %v", first, err)
+				}
+				return
+			}
+			w.until(is(rolloutv1alpha1.RolloutSucceedState))
+			if diff := cmp.Diff(c.deployments, there(w, &appsv1.DeploymentList{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{c.scaler}, there(w, &autoscalingv2.HorizontalPodAutoscalerList{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string(nil), there(w, &corev1.ServiceList{})); diff != "" {
+				t.Errorf("what only the source had (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
