@@ -10,6 +10,7 @@ import (
 
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
+	"slipway.dev/slipway/internal/application/plan"
 )
 
 // A brake that somebody has put on the AppRollout of an application stays on, for it may be all that stops a bad release. Who reads the
@@ -49,5 +50,14 @@ func TestABrakeThatThePlanDoesNotHaveIsFound(t *testing.T) {
 				t.Errorf("it says %q", got)
 			}
 		})
+	}
+}
+
+// A plan that is gone has no say: the rollout is about to go as well.
+func TestThereIsNoBrakeWithoutAPlan(t *testing.T) {
+	r := &oamv1beta1.AppRollout{}
+	r.Spec.RolloutPlan.BatchPartition, r.Status.WaitingFor = ptr.To[int32](0), rolloutv1alpha1.WaitingAtPartition
+	if got := brake(&plan.World{App: &oamv1beta1.Application{}, Rollout: r}); got != "" {
+		t.Errorf("it says %q", got)
 	}
 }

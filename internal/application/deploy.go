@@ -169,6 +169,8 @@ func tellRolling(w *plan.World, next plan.Plan, told *telling) {
 func brake(w *plan.World) string {
 	member, is, asked := "", &w.Rollout.Spec.RolloutPlan, w.App.Spec.RolloutPlan
 	switch waits := w.Rollout.Status.WaitingFor; {
+	case asked == nil: // the rollout is about to go
+		return ""
 	case waits == rolloutv1alpha1.WaitingForUnpause && is.Paused && !asked.Paused:
 		member = "paused"
 	case waits == rolloutv1alpha1.WaitingAtPartition && is.BatchPartition != nil && asked.BatchPartition == nil:

@@ -77,6 +77,16 @@ func (j *judge) closed(app *oamv1beta1.Application) error {
 	return nil
 }
 
+// heldWhole looks for a workload all of whose pods are held back, and that nobody holds.
+func (j *judge) heldWhole() error {
+	for _, one := range workloads(j.World) {
+		if pods := j.TallyOf(j.PodsOf(one.object)); one.isInPlace() && !one.held && pods.Pods > 0 && pods.All[one.app] == 0 {
+			return fmt.Errorf("%s %s has none of its %d pods on its template, and nobody holds it", api.KindOf(one.object), one.object.GetName(), pods.Pods)
+		}
+	}
+	return nil
+}
+
 // unclaimed are the stories of applications, and unclaimedByHand those of AppRollouts that people write.
 var (
 	unclaimed = []story{
