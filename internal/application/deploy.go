@@ -95,7 +95,7 @@ func (r *Reconciler) tell(w *plan.World, next plan.Plan, outcomes []apply.Outcom
 	case next.Rolling != "":
 		told.no(oamv1beta1.ConditionApplied, "Applying", next.Rolling+" is rolled out first")
 		tellRolling(w, next, told)
-	case !next.Done:
+	case !next.Done && !w.App.IsRolloutTemplate(): // of that nothing is applied
 		told.phase(oamv1beta1.ApplicationRunning)
 		if told.not(w, "Applying", fmt.Sprintf("%d objects of %s are applied or taken away", len(next.Steps), w.Latest)) {
 			told.phase(oamv1beta1.ApplicationRollingOut)
@@ -159,10 +159,27 @@ func tellRolling(w *plan.World, next plan.Plan, told *telling) {
 			return
 		}
 		if said := w.Rollout.Status.Message; said != "" {
-			message = next.Rolling + ": " + said
+			message = next.Rolling + ": " + said + brake(w)
 		}
 	}
 	told.no(oamv1beta1.ConditionRollout, "RollingOut", message)
+}
+
+// brake says where it stands what a rollout waits for and the plan does not have: somebody has written it there, and it may be all that
+// stops a bad release, so it is left on.
+func brake(w *plan.World) string {
+	member, is, asked := "", &w.Rollout.Spec.RolloutPlan, w.App.Spec.RolloutPlan
+	switch waits := w.Rollout.Status.WaitingFor; {
+	case asked == nil: // the rollout is about to go
+		return ""
+	case waits == rolloutv1alpha1.WaitingForUnpause && is.Paused && !asked.Paused:
+		member = "paused"
+	case waits == rolloutv1alpha1.WaitingAtPartition && is.BatchPartition != nil && asked.BatchPartition == nil:
+		member = "batchPartition"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("; spec.rolloutPlan.%s stands in AppRollout %s, and not in this plan: take it out there to go on", member, w.Rollout.Name)
 }
 
 // hold keeps an application that is rolled out until the rollout has let go of its workloads.

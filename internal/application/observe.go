@@ -125,6 +125,7 @@ func (r *Reconciler) component(ctx context.Context, app *oamv1beta1.Application,
 	live := seen.Workload
 	c.Healthy = live.Seen && !live.Differs && live.Pods == live.Replicas && live.Available >= live.Replicas && delivery.RevisionOf(seen.Object) == c.Revision
 	c.Mixed = c.Versions && live.Seen && live.Differs
+	c.Even = c.Versions && live.Seen && !live.Differs && live.Pods == live.Replicas
 	if !c.Healthy {
 		c.Waits = waits(live)
 	}

@@ -99,7 +99,7 @@ func newWorld(t *testing.T, limit int, objects ...client.Object) *world {
 	component.Spec.Schematic.CUE.Template = setTemplate
 	config := &oamv1beta1.TraitDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "config"}}
 	config.Spec.Schematic.CUE.Template = configTemplate
-	c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(append(objects, component, config)...).
+	c := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithRESTMapper(mapper).WithObjects(append(objects, component, config)...).
 		WithStatusSubresource(&oamv1beta1.Application{}, &oamv1beta1.AppRollout{}, &kruisev1alpha1.CloneSet{}).Build()
 	registry, err := adapter.NewRegistry()
 	if err != nil {

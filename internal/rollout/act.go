@@ -37,7 +37,7 @@ func (r *Reconciler) act(ctx context.Context, object client.Object, seen observe
 	for _, action := range next.Actions {
 		switch a := action.(type) {
 		case engine.Enter:
-			own = append(own, r.finalizers(object, a.Because, append(slices.Clone(object.GetFinalizers()), rolloutv1alpha1.FinalizerRollout)))
+			own = append(own, r.enters(object, a.Because))
 		case engine.Leave:
 			own = append(own, r.finalizers(object, a.Because, slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(f string) bool {
 				return f == rolloutv1alpha1.FinalizerRollout
@@ -86,6 +86,11 @@ func (r *Reconciler) isCurrent(ctx context.Context, object client.Object) (bool,
 		return false, fmt.Errorf("reading %s %s: %w", r.kind.ID().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	return live.GetUID() == object.GetUID() && live.GetResourceVersion() == object.GetResourceVersion(), nil
+}
+
+// enters puts the finalizer on a rollout.
+func (r *Reconciler) enters(object client.Object, why engine.Because) step.Step {
+	return r.finalizers(object, why, append(slices.Clone(object.GetFinalizers()), rolloutv1alpha1.FinalizerRollout))
 }
 
 func (r *Reconciler) finalizers(object client.Object, why engine.Because, list []string) step.Step {

@@ -11,13 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"slipway.dev/slipway/internal/apply"
+	"slipway.dev/slipway/internal/step"
 )
 
 // prepare takes the steps that come before a rollout, or those that come after its last batch, when the workloads are let go.
+// Before the first ones that hold something back the rollout has its finalizer, so that it cannot go without letting go.
 // What is refused keeps the engine waiting, and it says why. With an old view of the rollout nothing is done, and the error is
 // errOld: it could bring back what something newer has taken the place of.
 func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *observed) ([]apply.Outcome, error) {
-	w := &o.world
+	w, hands := &o.world, r.others
 	steps, err := o.subject.Steps(ctx, w)
 	switch {
 	case apierrors.IsForbidden(err): // only a person can help
@@ -25,7 +27,9 @@ func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *obser
 	case err != nil:
 		return nil, err //nolint:wrapcheck // it says what was read
 	}
-	if len(steps) > 0 {
+	if len(o.subject.First) > 0 && o.subject.Holds && !w.Rollout.Finalizer {
+		steps, hands = []step.Step{r.enters(object, "what it is about to hold back has to be let go before it goes")}, r.own
+	} else if len(steps) > 0 {
 		switch current, err := r.isCurrent(ctx, object); {
 		case err != nil:
 			return nil, err
@@ -33,7 +37,7 @@ func (r *Reconciler) prepare(ctx context.Context, object client.Object, o *obser
 			return nil, errOld
 		}
 	}
-	outcomes := r.others.Steps(ctx, object.GetUID(), steps)
+	outcomes := hands.Steps(ctx, object.GetUID(), steps)
 	if err := apply.Errors(outcomes); err != nil {
 		w.Blocked = apply.Cut(err.Error(), apply.NoteLimit)
 	}

@@ -5,6 +5,7 @@ package rollout
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +28,8 @@ import (
 // prepared is a kind whose rollouts need an object to be applied first, and one after their end.
 type prepared struct {
 	subject.Traits
-	first, last bool
-	fails       error
+	first, holds, last bool
+	fails              error
 }
 
 func (k prepared) Subject(ctx context.Context, object client.Object) (subject.Subject, error) {
@@ -42,7 +43,7 @@ func (k prepared) Subject(ctx context.Context, object client.Object) (subject.Su
 		return []step.Step{step.Apply{Because: "it comes first", Object: o}}
 	}
 	if k.first {
-		s.First = applied("first")
+		s.First, s.Holds = applied("first"), k.holds
 	}
 	if k.last {
 		s.Last = func(context.Context) ([]step.Step, error) { return applied("last"), k.fails }
@@ -89,6 +90,53 @@ func TestARolloutBeginsWithWhatComesFirst(t *testing.T) {
 			}
 			if c.asked && !strings.Contains(seen[0].Blocked, c.blocked) {
 				t.Errorf("the engine sees %q", seen[0].Blocked)
+			}
+		})
+	}
+}
+
+// What holds something back is not done for a rollout that could go without letting go.
+func TestTheFinalizerComesBeforeWhatHoldsSomethingBack(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		refusal error
+		blocked string
+	}{
+		"it is looked at again when it is there":   {nil, ""},
+		"the engine waits when the server says no": {errors.New("quota exceeded"), "quota exceeded"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			trait := release()
+			var seen []engine.World
+			d := newDesk(t, func(w engine.World, _ time.Time) engine.Plan {
+				seen = append(seen, w)
+				return engine.Plan{Status: w.Rollout.Status}
+			}, trait)
+			d.kind = prepared{first: true, holds: true}
+			refusing := interceptor.NewClient(d.server.(client.WithWatch), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					t.Error("it is held back before")
+					return nil
+				},
+				Patch: func(ctx context.Context, s client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+					if c.refusal != nil {
+						return c.refusal
+					}
+					return s.Patch(ctx, o, p, options...)
+				},
+			})
+			d.own, d.others = apply.New(refusing, nil, apply.Options{}), apply.New(refusing, nil, apply.Options{})
+			if err := d.server.Get(t.Context(), client.ObjectKeyFromObject(trait), trait); err != nil {
+				t.Fatal(err)
+			}
+			_, err := d.pass(t.Context(), trait)
+			if (err != nil) != (c.refusal != nil) || (len(seen) > 0) != (c.refusal != nil) || len(seen) > 0 && !strings.Contains(seen[0].Blocked, c.blocked) {
+				t.Errorf("it ends with %v, and the engine sees %v", err, seen)
+			}
+			if err := d.server.Get(t.Context(), client.ObjectKeyFromObject(trait), trait); err != nil {
+				t.Fatal(err)
+			}
+			if there := slices.Contains(trait.Finalizers, rolloutv1alpha1.FinalizerRollout); there != (c.refusal == nil) {
+				t.Errorf("it has %v", trait.Finalizers)
 			}
 		})
 	}

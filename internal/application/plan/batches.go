@@ -14,6 +14,7 @@ import (
 	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application/delivery"
+	"slipway.dev/slipway/internal/fieldowner"
 	"slipway.dev/slipway/internal/step"
 )
 
@@ -48,7 +49,7 @@ func (p *planner) inBatches() {
 		case !delivery.Is(live, p.Latest):
 			p.extras(c)
 			p.apply(c, c.Settled, live)
-		case halfway(c, live), p.resized(c, live):
+		case halfway(c, live), p.unscaled(c, live):
 			p.rolls(c)
 			return
 		default:
@@ -255,8 +256,30 @@ func enough(size *int32, c *Component) *int32 {
 	return size
 }
 
-// asks tells whether the AppRollout is asked for just that already.
+// asks tells whether the AppRollout is asked for just that already, besides what somebody has written there that the plan leaves out: that
+// is not ours to take away.
 func (p *planner) asks(wanted oamv1beta1.AppRolloutSpec) bool {
 	wanted.RevertOnDelete = p.Rollout.Spec.RevertOnDelete // not ours to say
-	return equality.Semantic.DeepEqual(p.Rollout.Spec, wanted)
+	if equality.Semantic.DeepEqual(p.Rollout.Spec, wanted) {
+		return true
+	}
+	is := p.Rollout.Spec.DeepCopy()
+	asked, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wanted.RolloutPlan)
+	stands, err2 := runtime.DefaultUnstructuredConverter.ToUnstructured(&is.RolloutPlan)
+	if err != nil || err2 != nil { // the schema has let them through
+		return false
+	}
+	for member := range stands {
+		if _, has := asked[member]; !has && p.isForeign(member) {
+			delete(stands, member)
+		}
+	}
+	is.RolloutPlan = wanted.RolloutPlan
+	return equality.Semantic.DeepEqual(*is, wanted) && equality.Semantic.DeepEqual(stands, asked)
+}
+
+// isForeign tells whether others have written a member of the AppRollout's plan, and we have not.
+func (p *planner) isForeign(member string) bool {
+	owners := fieldowner.Of(p.Rollout, "spec", "rolloutPlan", member)
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool { return slices.Contains(p.Managers, owner) })
 }

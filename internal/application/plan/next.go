@@ -25,7 +25,8 @@ func Next(w World) Plan {
 	p := &planner{World: w, app: w.application()}
 	switch {
 	case w.App.IsRolloutTemplate():
-		p.plan.Done = true // an AppRollout deploys it, when somebody asks for one
+		p.left() // an AppRollout deploys it, when somebody asks for one
+		p.plan.Done = len(p.plan.Steps) == 0
 		return p.plan
 	case w.App.Spec.RolloutPlan == nil:
 		p.atOnce()
@@ -37,6 +38,16 @@ func Next(w World) Plan {
 		p.plan.Done = len(p.plan.Steps) == 0
 	}
 	return p.plan
+}
+
+// left opens what an AppRollout of somebody has left held back that had nothing to do, or that has ended before it took a pod. No pod
+// moves by that, and nobody else would do it.
+func (p *planner) left() {
+	for i := range p.Components {
+		if c := &p.Components[i]; c.Opened != nil && c.Even {
+			p.open(Current(c), c.Opened, "all its pods are on its template, and nobody rolls it out")
+		}
+	}
 }
 
 // atOnce applies all that is not there yet. Each workload is rolled out by its own controller.

@@ -124,6 +124,15 @@ func halfway(w plan.World) plan.World {
 	return w
 }
 
+// evenly is a template of rollouts whose workload is held back by nobody.
+func evenly(w plan.World, even bool) plan.World {
+	w.App.Spec.RolloutPlan = nil
+	w.App.Annotations = map[string]string{oamv1beta1.AnnotationRolloutTemplate: "true"}
+	c := &w.Components[0]
+	c.Opened, c.Even, c.Mixed = c.Live[0], even, !even
+	return w
+}
+
 func goesTo(n int32) func(*oamv1beta1.AppRollout) {
 	return func(r *oamv1beta1.AppRollout) { r.Status.RolloutTargetSize = n }
 }
@@ -332,6 +341,15 @@ func TestWhatIsDoneNext(t *testing.T) {
 			w.Components[0].Opened = now
 			return rollout(w, "cart", "shop-v2", latest, succeeded)
 		}(), "open cart"},
+		"a template of rollouts: what one has left held back is opened when all pods are on its template": {evenly(inBatches(component("cart", "Set", before)), true), "open cart"},
+		"but not what has pods of two versions, or too few":                                               {evenly(inBatches(component("cart", "Set", before)), false), "done"},
+		"one that was taken away before it gave a workload its first pods is put back, also where an autoscaler has the say": {
+			inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(0))), scaler, object("Scaler", "cart", latest, "cart-r3"))),
+			"apply AppRollout shop: [cart] from none to shop-v3, size 4\nrolling: component cart",
+		},
+		"but not where an autoscaler, or a person, wants none": {
+			inBatches(extra(component("cart", "Set", object("Set", "cart", latest, "cart-r3", pods(0), sizedBy("kubectl"))), scaler, object("Scaler", "cart", latest, "cart-r3"))), "done",
+		},
 		"but not before all its pods are there": {func() plan.World {
 			w := inBatches(component("cart", "Set", now))
 			w.Components[0].Opened, w.Components[0].Healthy = now, false

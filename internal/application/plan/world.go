@@ -40,8 +40,9 @@ type Component struct {
 	Settled, Released, Opened *unstructured.Unstructured
 	// Live are its workloads in the cluster: one, or one for each revision of a kind that holds one version.
 	Live []*unstructured.Unstructured
-	// Mixed: it holds two versions at once, and its own controller has seen that it has pods of an older one.
-	Mixed bool
+	// Mixed: it holds two versions at once, and its own controller has seen that it has pods of an older one. Even: that one has seen
+	// that all of its pods are there, and on its template, whichever that is.
+	Mixed, Even bool
 	// Named has the name that its workload would have, and is not its own; nil when the name is free or its own.
 	Named *unstructured.Unstructured
 	// LiveExtras are its other objects as they live, nil for what is not there: one for each of Extras.

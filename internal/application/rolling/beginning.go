@@ -5,6 +5,7 @@ package rolling
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
@@ -44,8 +45,13 @@ func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s 
 	if !delivers || r.Spec.RolloutPlan.Paused || w.seen.Workload.Owner != "" {
 		return s, nil
 	}
+	done := still(c, w, r.Spec.RolloutPlan.TargetSize)
+	if done {
+		w.scalers = nil // nothing rests for a rollout that takes no pods
+	}
 	s.First, s.Missing, err = k.deliver(ctx, c, w)
-	if err == nil && s.Missing == "" && still(c, w, r.Spec.RolloutPlan.TargetSize) {
+	s.Holds = len(w.scalers) > 0 || w.seen.Object != nil && !w.pair && delivery.RevisionOf(w.seen.Object) != c.target.component.Revision
+	if err == nil && s.Missing == "" && done {
 		var more []step.Step
 		more, err = k.beside(ctx, c, w)
 		s.First = append(s.First, more...)
@@ -53,12 +59,21 @@ func (k AppRollouts) beginning(ctx context.Context, r *oamv1beta1.AppRollout, s 
 	return s, err
 }
 
-// still tells whether both revisions have the same pods, and as many as there are: then the engine sees that all is done, and what
-// follows a last batch would never come.
+// still tells whether both revisions have the same pods, or the source has none, and there are as many as there are to be: then the engine
+// sees that all is done, and what follows a last batch would never come.
 func still(c *change, w *workloads, size *int32) bool {
 	lives := w.seen.Object
-	return c.source != nil && c.source.component.Revision == c.target.component.Revision && lives != nil && delivery.RevisionOf(lives) == c.target.component.Revision &&
-		(size == nil || int(*size) == w.seen.Workload.Replicas)
+	return c.source != nil && (c.source.component.Revision == c.target.component.Revision || w.given()) && lives != nil &&
+		delivery.RevisionOf(lives) == c.target.component.Revision && (size == nil || int(*size) == w.seen.Workload.Replicas)
+}
+
+// given tells whether the older of two workloads has given all its pods.
+func (w *workloads) given() bool {
+	return w.source != nil && slices.ContainsFunc(w.others, func(o *unstructured.Unstructured) bool {
+		asked, has, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+		pods, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+		return o.GetName() == w.source.Name && has && asked == 0 && pods == 0
+	})
 }
 
 // deliver applies what is not there yet of the target: what stands beside the workload first, then the workload, with no pod moved.

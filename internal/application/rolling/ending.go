@@ -16,13 +16,15 @@ import (
 // ending finds out what is left to do when a rollout has let its workloads go. A rollout ends also when the revisions are gone:
 // then nothing is known of what they had, and it stays.
 func (k AppRollouts) ending(ctx context.Context, r *oamv1beta1.AppRollout, succeeds bool) ([]step.Step, error) {
-	running := r.Status.Running
-	if running == nil || running.SourceAppRevision == "" && !succeeds {
+	ran, was := r.DeepCopy(), *asked(r)
+	if running := r.Status.Running; running != nil {
+		was = revisionsOf(running) // the spec may name others by now
+	}
+	if was.Source == "" && !succeeds {
 		return nil, nil
 	}
-	ran := r.DeepCopy() // the spec may name others by now
-	ran.Spec.TargetAppRevisionName, ran.Spec.SourceAppRevisionName = running.TargetAppRevision, running.SourceAppRevision
-	c, missing, err := k.resolve(ctx, ran, running.Component)
+	ran.Spec.TargetAppRevisionName, ran.Spec.SourceAppRevisionName = was.Target, was.Source
+	c, missing, err := k.resolve(ctx, ran, was.Component)
 	if err != nil || missing != "" {
 		return nil, err
 	}
@@ -105,10 +107,14 @@ func (k AppRollouts) wake(c *change, w *workloads) []step.Step {
 }
 
 // back has a workload that was brought back to the template of the source say so, or it would be taken for the target. It has
-// that template already, mostly; else its pods are held, so that none moves.
+// that template already, mostly; else its pods are held, so that none moves. One that no pod has left yet goes back whole: nobody else
+// would ever let its pods go on to the target.
 func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []step.Step {
 	live := w.seen.Object
-	if w.pair || r.Status.Ending != rolloutv1alpha1.RevertEnding || live == nil || w.seen.Workload.Held || !delivery.Is(live, c.target.revision.Name) {
+	if w.pair || live == nil || w.seen.Workload.Going || w.seen.Workload.Held || w.seen.Workload.Owner != "" || !delivery.Is(live, c.target.revision.Name) {
+		return nil
+	}
+	if r.Status.Ending != rolloutv1alpha1.RevertEnding && (isTakenUp(r, c) || !isUntouched(c, w)) {
 		return nil
 	}
 	another := !w.seen.Has(c.source.component.Workload) // its pods had never all come to the source, and are back where they were before
@@ -117,4 +123,15 @@ func (k AppRollouts) back(r *oamv1beta1.AppRollout, c *change, w *workloads) []s
 	o.SetUID(live.GetUID())
 	o.SetResourceVersion(live.GetResourceVersion())
 	return []step.Step{step.Apply{Because: step.Because("it is back on " + c.source.revision.Name), Object: o}}
+}
+
+// isTakenUp tells whether a rollout begins anew with the same component: then its workload is taken on from where it is.
+func isTakenUp(r *oamv1beta1.AppRollout, c *change) bool {
+	asks := asked(r).Component
+	return r.Status.RollingState == rolloutv1alpha1.RolloutAbandoningState && (asks == "" || asks == c.target.component.Name)
+}
+
+// isUntouched tells whether a workload has the template of the target as it was delivered, and no pod has it, or may have.
+func isUntouched(c *change, w *workloads) bool {
+	return w.seen.Workload.Asked == 0 && w.seen.Workload.Updated == 0 && w.seen.Has(c.target.component.Workload)
 }

@@ -73,11 +73,11 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (subject
 		s.Rollout.Target, s.Rollout.Source = running.TargetRef, running.SourceRef
 		s.Rollout.Plan.TargetSize = sizeOf(r, running)
 	}
-	if state == engine.Finalising || state == engine.Failing || state == engine.Abandoning || state == engine.Deleting {
+	if ends(state, &s.Rollout) {
 		s.Last = func(ctx context.Context) ([]step.Step, error) { return k.ending(ctx, r, state == engine.Finalising) }
 		return s, nil
 	}
-	if r.DeletionTimestamp != nil || !begins(state) {
+	if s.Rollout.Deleting || !begins(state) {
 		return s, nil
 	}
 	s, err := k.beginning(ctx, r, s, state != engine.Initializing) // as long as nothing is claimed, another target takes the place of the one before
@@ -90,6 +90,21 @@ func (k AppRollouts) Subject(ctx context.Context, object client.Object) (subject
 // begins is for the states in which it is still open what is rolled out.
 func begins(s engine.State) bool {
 	return s == engine.None || s == engine.Locating || s == engine.Verifying || s == engine.Initializing
+}
+
+// ends is for the states in which a rollout has something to let go of, or to bring to an end. One that has ended before it is deleted
+// has not; one that could never succeed has, as long as its finalizer says so.
+func ends(s engine.State, r *engine.Rollout) bool {
+	began := r.Status.Running != nil
+	switch s {
+	case engine.Finalising, engine.Failing, engine.Abandoning:
+		return began || r.Finalizer
+	case engine.Deleting:
+		return began && r.Status.Ending != "" || !began && r.Finalizer
+	case engine.Failed:
+		return !began && r.Finalizer
+	}
+	return false
 }
 
 // asked is what the spec asks for. A component that it leaves open is the one that was found for the same revisions.

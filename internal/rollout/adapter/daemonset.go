@@ -48,7 +48,10 @@ func (k daemonSet) look(s *Seen, now time.Time) error {
 	old := len(s.old())
 	w.Asked = max(w.Replicas-old, 0)
 	w.Differs = !w.Seen || old > 0
-	w.Busy = s.busy(set.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && old > 0)
+	updates := set.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && old > 0
+	if w.Busy = s.busy(updates); updates && w.Seen && w.Ready < w.Pods {
+		w.Remedy = "give it the update strategy OnDelete, and its pods go by this rollout"
+	}
 	if s.ask.Scales && !w.Differs {
 		w.Unfit = "a DaemonSet has a pod on each node that it is for, and no number to be scaled by: leave spec.rolloutPlan.targetSize out"
 	}

@@ -35,7 +35,7 @@ func (s *Seen) Deliver(rendered *unstructured.Unstructured, another bool, manage
 	if len(where.replicas) > 0 {
 		where.replicas.remove(o)
 	}
-	if another {
+	if stops := s.stopsBy(rendered); another || len(stops) > 0 && fieldowner.Applied(s.Object, manager, stops...) {
 		s.Kind.keep(s, o, 0, "")
 	}
 	for _, p := range []path{where.replicas, where.paused, where.partition} {
@@ -44,6 +44,19 @@ func (s *Seen) Deliver(rendered *unstructured.Unstructured, another bool, manage
 		}
 	}
 	return o
+}
+
+// stopsBy is where a strategy stands that holds back pods and was not rendered; empty for kinds with a partition, which have no need of
+// one, and where there is none such.
+func (s *Seen) stopsBy(rendered *unstructured.Unstructured) path {
+	where := s.Kind.places()
+	if len(where.partition) > 0 || len(where.strategy) == 0 {
+		return nil
+	}
+	if kind := append(slices.Clone(where.strategy), "type"); kind.text(s.Object) == onDelete && kind.text(rendered) != onDelete {
+		return kind
+	}
+	return nil
 }
 
 // Has tells whether a workload that is there has the pod template of a rendered one, whatever the server has added to it.
@@ -78,18 +91,21 @@ func (s *Seen) Opened(rendered *unstructured.Unstructured, managers ...string) *
 		return nil
 	}
 	where, o := s.Kind.places(), s.Object.DeepCopy()
-	left := func(p path) bool {
-		if len(p) == 0 || p.get(s.Object) == nil || p.get(rendered) != nil {
-			return false
-		}
+	ours := func(p path) bool {
 		owners := fieldowner.Of(s.Object, p...)
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool { return !slices.Contains(managers, owner) })
+	}
+	left := func(p path) bool {
+		return len(p) > 0 && p.get(s.Object) != nil && p.get(rendered) == nil && ours(p)
 	}
 	if left(where.paused) {
 		s.unpause(o)
 	}
 	if left(where.partition) {
 		s.Kind.open(s, o)
+	}
+	if stops := s.stopsBy(rendered); len(stops) > 0 && ours(stops) {
+		where.strategy.restore(o, where.strategy.raw(rendered))
 	}
 	if same(s.Object, o) {
 		return nil

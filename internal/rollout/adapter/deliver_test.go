@@ -40,6 +40,8 @@ func TestAWorkloadIsDeliveredSoThatNoPodMoves(t *testing.T) {
 		"a StatefulSet is held at its positions":               {"StatefulSet", fields{"spec.replicas": int64(9)}, false, nil, false, `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`},
 		"an Advanced StatefulSet too":                          {"Advanced", nil, false, nil, false, `{"updateStrategy":{"rollingUpdate":{"partition":5}}}`},
 		"a DaemonSet is held by deleting nothing":              {"DaemonSet", fields{"spec.updateStrategy.type": "RollingUpdate"}, false, nil, false, `{"updateStrategy":{"type":"OnDelete"}}`},
+		"and stays so until that is over":                      {"DaemonSet", fields{"spec.updateStrategy.type": "RollingUpdate"}, false, applied("slipway", `{"f:updateStrategy":{"f:type":{}}}`), true, `{"updateStrategy":{"type":"OnDelete"}}`},
+		"one that others hold has its own strategy":            {"DaemonSet", fields{"spec.updateStrategy.type": "RollingUpdate"}, false, applied("somebody", `{"f:updateStrategy":{"f:type":{}}}`), true, `{"updateStrategy":{"type":"RollingUpdate"}}`},
 		"a new DaemonSet has no number to begin with":          {"DaemonSet", nil, true, nil, false, `{}`},
 		"an InPlaceSet":                         {"InPlaceSet", nil, false, nil, false, `{"strategy":{"partition":5}}`},
 		"a CafeDeployment":                      {"CafeDeployment", nil, false, nil, false, `{"strategy":{"partition":5}}`},
@@ -145,6 +147,42 @@ func TestAWorkloadIsOpenedWhenNoRolloutHoldsIt(t *testing.T) {
 			rendered := &unstructured.Unstructured{Object: map[string]any{}}
 			if opened := seen.Opened(rendered, "slipway-manager") != nil; opened != c.want {
 				t.Errorf("it is opened: %v", opened)
+			}
+		})
+	}
+}
+
+// A DaemonSet is held back by its strategy, and has the one that it was rendered with when nobody holds it any more.
+func TestADaemonSetHasItsStrategyBackWhenNoRolloutHoldsIt(t *testing.T) {
+	daily := map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": int64(2)}}
+	for sentence, c := range map[string]struct {
+		rendered, stands map[string]any
+		manager          string
+		opened           bool
+		want             any
+	}{
+		"none means the default":             {nil, map[string]any{"type": "OnDelete"}, "slipway", true, nil},
+		"one that was rendered":              {daily, map[string]any{"type": "OnDelete"}, "slipway", true, daily},
+		"a person's OnDelete stays":          {nil, map[string]any{"type": "OnDelete"}, "kubectl", false, nil},
+		"so does one that is rendered":       {map[string]any{"type": "OnDelete"}, map[string]any{"type": "OnDelete"}, "slipway", false, nil},
+		"another strategy holds back no pod": {nil, daily, "slipway", false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			seen := observe(t, "DaemonSet", server(t, workload(t, "DaemonSet", fields{"spec.updateStrategy": c.stands}), append(bothRevisions(t), five...)...), Ask{Looks: true})
+			applied(c.manager, `{"f:updateStrategy":{"f:type":{}}}`)(seen.Object)
+			rendered := &unstructured.Unstructured{Object: map[string]any{}}
+			if c.rendered != nil {
+				put(rendered, fields{"spec.updateStrategy": c.rendered})
+			}
+			opened := seen.Opened(rendered, "slipway", "slipway-manager")
+			if (opened != nil) != c.opened {
+				t.Fatalf("it is opened: %v", opened != nil)
+			}
+			if opened == nil {
+				return
+			}
+			if diff := cmp.Diff(c.want, in("spec", "updateStrategy").get(opened)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -34,21 +34,29 @@ func (k deployment) look(s *Seen, _ time.Time) error {
 	}
 	w := &s.Workload
 	w.Pods, w.Ready, w.Available = int(status.Replicas), int(status.ReadyReplicas), int(status.AvailableReplicas)
-	updated, paused := int(status.UpdatedReplicas), k.places().paused.truth(s.Object)
 	w.Busy = s.busy(false)
-	switch {
-	case w.Busy != "" || updated >= w.Pods:
-	case !paused:
-		w.Busy = fmt.Sprintf("updating by itself: %d of %d pods are on its template", updated, w.Pods)
-	case s.ask.Pair: // the end of the pause would be the beginning of an update that no batch holds
-		w.Busy = fmt.Sprintf("paused in an update of its own: %d of %d pods are on its template", updated, w.Pods)
-	}
-	if surplus := w.Pods - w.Replicas; w.Seen && !paused && updated < w.Pods && surplus >= 0 && surplus <= k.surge(s) {
-		w.Busy = fmt.Sprintf("updating by itself: %d of %d pods are on its template", updated, w.Pods)
-		w.Surge, w.Stuck = surplus, w.Ready < w.Pods
+	if updated, surplus := int(status.UpdatedReplicas), w.Pods-w.Replicas; w.Seen && updated < w.Pods && surplus >= 0 && surplus <= k.surge(s) {
+		w.Surge = surplus
+		k.updates(s, fmt.Sprintf("%d of %d pods are on its template", updated, w.Pods))
 	}
 	w.Waits = conditionMessage(s.Object, string(appsv1.DeploymentReplicaFailure), "True")
 	return nil
+}
+
+// updates says that it is in the middle of an update of its own. A pause in it is in nobody's way who only scales it: as the newer of two
+// it would have to end, and that would be the beginning of an update that no batch holds.
+func (k deployment) updates(s *Seen, how string) {
+	w := &s.Workload
+	switch {
+	case !k.places().paused.truth(s.Object):
+		w.Busy, w.Stuck = "updating by itself: "+how, w.Ready < w.Pods
+		if w.Stuck {
+			w.Remedy = "give it a template whose pods become ready"
+		}
+	case s.ask.Pair || w.Surge > 0:
+		w.Busy, w.Stuck = "paused in an update of its own: "+how, true
+		w.Remedy = "end its pause, or give it back the template of its other pods"
+	}
 }
 
 // surge is how many pods more than it is asked for its own rolling update may have; none without pods.

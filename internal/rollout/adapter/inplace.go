@@ -37,7 +37,13 @@ func (s *Seen) fill(c counts) {
 func (s *Seen) judge(pods int, paused bool) {
 	w := &s.Workload
 	w.Differs = !w.Seen || w.Updated < pods || s.newest != "" && s.current != "" && s.newest != s.current
-	w.Busy = s.busy(!paused && w.Updated < min(w.Asked, w.Replicas))
+	updates := !paused && w.Updated < min(w.Asked, w.Replicas)
+	if w.Busy = s.busy(updates); updates && w.Seen && w.Ready < w.Pods {
+		w.Remedy = "set its partition to all of its pods, and they go by this rollout"
+		if len(s.Kind.places().paused) > 0 {
+			w.Remedy = "pause it, or " + w.Remedy
+		}
+	}
 }
 
 // busy says what it is in the middle of by itself.

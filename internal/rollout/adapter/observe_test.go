@@ -42,8 +42,11 @@ func heldBack(change func(*engine.Workload)) engine.Workload {
 func nothing(*engine.Workload) {}
 
 const (
-	unseen  = "its own controller has not looked at its spec yet"
-	scaling = "scaling from 3 to 5 pods"
+	mend     = "give it a template whose pods become ready"
+	endPause = "end its pause, or give it back the template of its other pods"
+	toAll    = "pause it, or set its partition to all of its pods, and they go by this rollout"
+	unseen   = "its own controller has not looked at its spec yet"
+	scaling  = "scaling from 3 to 5 pods"
 )
 
 var five = podsOn("old", "old", "old", "old", "old")
@@ -61,11 +64,12 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			want: full(func(w *engine.Workload) { w.Busy = "updating by itself: 2 of 5 pods are on its template" })},
 		"a Deployment in one whose pods are not ready is stuck in it": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4)},
 			want: full(func(w *engine.Workload) {
-				w.Ready, w.Available, w.Stuck, w.Busy = 4, 4, true, "updating by itself: 2 of 5 pods are on its template"
+				w.Ready, w.Available, w.Stuck, w.Busy, w.Remedy = 4, 4, true, "updating by itself: 2 of 5 pods are on its template", mend
 			})},
 		"also with the pods that its update has in addition": {kind: "Deployment", change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4)},
 			want: full(func(w *engine.Workload) {
 				w.Pods, w.Ready, w.Available, w.Surge, w.Stuck, w.Busy = 7, 4, 4, 2, true, "updating by itself: 3 of 7 pods are on its template"
+				w.Remedy = mend
 			})},
 		"but not with more: it scales": {kind: "Deployment", change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "status.readyReplicas": int64(4), "status.availableReplicas": int64(4), "spec.strategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(1)}}},
 			want: full(func(w *engine.Workload) {
@@ -78,8 +82,18 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"a Deployment that is paused in one can be scaled": {kind: "Deployment", change: fields{"status.updatedReplicas": int64(2), "spec.paused": true}, want: full(func(w *engine.Workload) { w.Paused = true })},
 		"but to take turns with another one it has to end it": {kind: "Deployment", ask: Ask{Pair: true}, change: fields{"status.updatedReplicas": int64(2), "spec.paused": true},
 			want: full(func(w *engine.Workload) {
-				w.Paused, w.Busy = true, "paused in an update of its own: 2 of 5 pods are on its template"
+				w.Paused, w.Stuck, w.Busy, w.Remedy = true, true, "paused in an update of its own: 2 of 5 pods are on its template", endPause
 			})},
+		"and so it has with the pods that its update has in addition": {kind: "Deployment", ask: Ask{Pair: true}, change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "spec.paused": true},
+			want: full(func(w *engine.Workload) {
+				w.Pods, w.Paused, w.Surge, w.Stuck, w.Busy, w.Remedy = 7, true, 2, true, "paused in an update of its own: 3 of 7 pods are on its template", endPause
+			})},
+		"these are in the way of a scale, too": {kind: "Deployment", change: fields{"status.replicas": int64(7), "status.updatedReplicas": int64(3), "spec.paused": true},
+			want: full(func(w *engine.Workload) {
+				w.Pods, w.Paused, w.Surge, w.Stuck, w.Busy, w.Remedy = 7, true, 2, true, "paused in an update of its own: 3 of 7 pods are on its template", endPause
+			})},
+		"more than those go also while it is paused": {kind: "Deployment", ask: Ask{Pair: true}, change: fields{"status.replicas": int64(9), "status.updatedReplicas": int64(3), "spec.paused": true},
+			want: full(func(w *engine.Workload) { w.Pods, w.Paused, w.Busy = 9, true, "scaling from 9 to 5 pods" })},
 		"a Deployment whose controller is behind": {kind: "Deployment", change: fields{"status.observedGeneration": int64(2)},
 			want: full(func(w *engine.Workload) { w.Seen, w.Busy = false, unseen })},
 		"a Deployment that cannot make pods": {kind: "Deployment", change: fields{"status.conditions": []any{map[string]any{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}}},
@@ -87,7 +101,11 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 
 		"a CloneSet that is held back":     {kind: "CloneSet", want: heldBack(nothing)},
 		"a CloneSet that keeps 40 percent": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "40%", "status.updatedReplicas": int64(3), "status.updatedAvailableReplicas": int64(2), "status.availableReplicas": int64(4)}, want: heldBack(func(w *engine.Workload) { w.Available, w.Asked, w.Updated, w.UpdatedAvailable = 4, 3, 3, 2 })},
-		"a percentage is rounded up":       {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "41%"}, want: heldBack(func(w *engine.Workload) { w.Asked, w.Busy = 2, "updating by itself: 0 pods are on its newest template" })},
+		"a CloneSet that is stuck in an update of its own can be held": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": nil, "status.readyReplicas": int64(4), "status.availableReplicas": int64(4)},
+			want: heldBack(func(w *engine.Workload) {
+				w.Asked, w.Ready, w.Available, w.Busy, w.Remedy = 5, 4, 4, "updating by itself: 0 pods are on its newest template", toAll
+			})},
+		"a percentage is rounded up": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": "41%"}, want: heldBack(func(w *engine.Workload) { w.Asked, w.Busy = 2, "updating by itself: 0 pods are on its newest template" })},
 		"a CloneSet that is paused": {kind: "CloneSet", change: fields{"spec.updateStrategy.partition": int64(0), "spec.updateStrategy.paused": true},
 			want: heldBack(func(w *engine.Workload) {
 				w.Paused, w.Asked, w.Waits = true, 5, "it is paused by spec.updateStrategy.paused"

@@ -66,10 +66,10 @@ func (m *machine) verify() verdict {
 	for _, side := range m.sides() {
 		w := m.workload(side)
 		if side == Source && w.Stuck {
-			continue // a broken version never blocks its own fix: its pods go by the same batches, whatever template they are on
+			continue // it never blocks its own fix: its pods go by the same batches, whatever template they are on
 		}
 		if w.Busy != "" && !w.Held {
-			return waitForWorkload(fmt.Sprintf("waits until %s %s has ended what it is in the middle of: %s", m.ref(side).Kind, m.ref(side).Name, w.Busy))
+			return m.untilIdle(side)
 		}
 	}
 	running.RolloutBatches = Batches(&m.Rollout.Plan, int(running.Total))
@@ -87,6 +87,20 @@ func (m *machine) verify() verdict {
 	}
 	m.status.NewPodTemplateIdentifier = m.Target.Template
 	return verdict{event: Verified, why: fmt.Sprintf("begins: %d pods in %d batches", running.Total, len(running.RolloutBatches))}
+}
+
+// untilIdle waits for a workload that is in the middle of something, and says what ends that where it may not end by itself. Only a
+// person ends a pause.
+func (m *machine) untilIdle(side Side) verdict {
+	w, ref := m.workload(side), m.ref(side)
+	v := waitForWorkload(fmt.Sprintf("waits until %s %s has ended what it is in the middle of: %s", ref.Kind, ref.Name, w.Busy))
+	if w.Remedy != "" {
+		v.why = waitsFor(v.why, w) + "; " + w.Remedy
+	}
+	if w.Stuck && w.Paused {
+		v.reason, v.stalls = "PausedInUpdate", true
+	}
+	return v
 }
 
 // asked notes what a rollout was asked for, to know what is new.

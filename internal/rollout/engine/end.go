@@ -240,7 +240,8 @@ func (m *machine) rest() verdict {
 		return verdict{event: Asked, why: why}
 	}
 	v := verdict{why: m.status.Message}
-	if m.Rollout.Finalizer {
+	stored := m.Rollout.Status.RollingState.IsFinal()
+	if m.Rollout.Finalizer && (stored || m.status.Running != nil) { // one that never began lets go of what was brought for it when its end is stored
 		v.actions = []Action{Leave{Because("nothing is held any more")}}
 	}
 	return v

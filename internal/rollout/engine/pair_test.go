@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,54 @@ func TestAnOlderObjectThatIsStuckInItsOwnUpdateGivesItsPods(t *testing.T) {
 	c.run(time.Hour, stuck)
 	if !c.in(Succeeded) || c.world.Source.Pods != 0 || c.world.Target.Available != 8 {
 		t.Errorf("it is in %s with %d pods of the older one and %d of the newer one:\n%s", StateOf(&c.world.Rollout.Status), c.world.Source.Pods, c.world.Target.Available, c.transcript())
+	}
+}
+
+// A Deployment that is paused in its own update does not come to an end by itself. A rollout only takes its pods, so it need not.
+func TestAnOlderObjectThatIsPausedInItsOwnUpdateGivesItsPods(t *testing.T) {
+	c := newCluster(sized(8, 0))
+	c.run(time.Hour, func(c *cluster) {
+		w := c.world.Source
+		w.Paused, w.Stuck, w.Busy = true, true, "paused in an update of its own: 4 of 8 pods are on its template"
+	})
+	if !c.in(Succeeded) || c.world.Source.Pods != 0 || c.world.Target.Available != 8 || !c.world.Source.Paused {
+		t.Errorf("it is in %s with %d pods of the older one and %d of the newer one:\n%s", StateOf(&c.world.Rollout.Status), c.world.Source.Pods, c.world.Target.Available, c.transcript())
+	}
+}
+
+// Who is on call at night reads what is waited for, and what ends that. Where only a person can, the rollout is stalled, and says so once.
+func TestAWaitForWhatMayNeverEndSaysWhatEndsIt(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change  func(*Workload)
+		want    string
+		stalled bool
+	}{
+		"paused": {func(w *Workload) {
+			w.Paused, w.Stuck, w.Busy, w.Remedy = true, true, "paused in an update of its own: 2 of 5 pods are on its template", "end its pause"
+		}, "waits until Deployment web has ended what it is in the middle of: paused in an update of its own: 2 of 5 pods are on its template; end its pause", true},
+		"not ready": {func(w *Workload) {
+			w.Stuck, w.Busy, w.Waits, w.Remedy = true, "updating by itself: 2 of 5 pods are on its template", "no quota is left", "mend it"
+		}, "waits until Deployment web has ended what it is in the middle of: updating by itself: 2 of 5 pods are on its template; no quota is left; mend it", false},
+		"under way": {func(w *Workload) { w.Busy, w.Waits = "scaling from 0 to 5 pods", "something that changes" },
+			"waits until Deployment web has ended what it is in the middle of: scaling from 0 to 5 pods", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := sized(10, 0)
+			c.change(&w.Target)
+			w.Rollout.Target.Kind, w.Rollout.Target.Name = "Deployment", "web"
+			played := newCluster(w)
+			played.run(time.Minute, nil)
+			s := &played.world.Rollout.Status
+			if s.Message != c.want || !played.in(Verifying) {
+				t.Errorf("in %s it says %q", StateOf(s), s.Message)
+			}
+			if got := conditionIs(*s, rolloutv1alpha1.ConditionStalled, "PausedInUpdate"); got != c.stalled {
+				t.Errorf("stalled: %t", got)
+			}
+			if n := strings.Count(played.transcript(), "PausedInUpdate"); n != map[bool]int{true: 1}[c.stalled] {
+				t.Errorf("it is told %d times:\n%s", n, played.transcript())
+			}
+		})
 	}
 }
 

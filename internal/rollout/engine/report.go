@@ -135,6 +135,9 @@ func (m *machine) summary(v verdict) {
 		stalled, reason = true, m.status.Failure.Reason
 	case v.stalls:
 		stalled, reason = true, v.reason
+		if was := apimeta.FindStatusCondition(m.status.Conditions, rolloutv1alpha1.ConditionStalled); was == nil || was.Reason != reason {
+			m.news = append(m.news, News{Reason: reason, Note: v.why, Bad: true})
+		}
 	}
 	m.flag(rolloutv1alpha1.ConditionStalled, stalled, reason, v.why, "NotStalled", "nothing needs a person to go on")
 }

@@ -86,7 +86,8 @@ type Workload struct {
 	Going bool
 	// Busy is what it is in the middle of, other than what a rollout has asked it for: "scaling from 3 to 5"; empty for nothing.
 	Busy string
-	// Stuck: that is an update of its own, and it has pods that are not ready. They may never be, and the rollout may be the fix.
+	// Stuck: that is an update of its own which may never end, for it has pods that are not ready, or is paused in it. The rollout may
+	// be the fix.
 	Stuck bool
 	// Surge is how many of Pods that update has beyond Replicas. They go with it.
 	Surge int
@@ -107,6 +108,8 @@ type Workload struct {
 	Differs bool
 	// Waits says what the pods wait for, for people: "pod web-3 pulls its image"; empty when it is not known.
 	Waits string
+	// Remedy is what a person can do about an update of its own that may never end; empty for one that goes on, and for none.
+	Remedy string
 	// Before is what stood in it when this rollout claimed it.
 	Before Before
 }

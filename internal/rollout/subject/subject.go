@@ -37,6 +37,8 @@ type Subject struct {
 	Own []types.UID
 	// First are the steps that bring the workloads to where a rollout can begin. Nothing else is done before they are taken.
 	First []step.Step
+	// Holds: the first steps hold something back that has to be let go again. The rollout has its finalizer before they are taken.
+	Holds bool
 	// Last finds out the steps that follow the end of a rollout. It is asked when the workloads are let go, so that nothing it reads is
 	// in the way of that; nil for a rollout that is not at its end. It reads only.
 	Last func(context.Context) ([]step.Step, error)

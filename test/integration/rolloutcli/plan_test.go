@@ -41,6 +41,7 @@ import (
 	"slipway.dev/slipway/internal/rollout/hook"
 	"slipway.dev/slipway/internal/rollout/measure"
 	"slipway.dev/slipway/internal/rollout/outbound"
+	"slipway.dev/slipway/internal/rollout/subject"
 	"slipway.dev/slipway/test/node"
 )
 
@@ -69,7 +70,7 @@ func control(t *testing.T, ns string) {
 	check(err)
 	calls, err := outbound.New(outbound.Options{Clock: clock.RealClock{}})
 	check(err)
-	rollouts, err := rolloutcontroller.New(rolloutcontroller.Traits{}, rolloutcontroller.Dependencies{
+	rollouts, err := rolloutcontroller.New(subject.Traits{}, rolloutcontroller.Dependencies{
 		Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Events: mgr.GetEventRecorder("slipway"), Clock: clock.RealClock{},
 		Kinds: &adapter.Adapters{Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Registry: kinds},
 		Errands: rolloutcontroller.Errands{

@@ -55,7 +55,7 @@ func (j *judge) settled() error {
 	if app != nil && app.DeletionTimestamp != nil {
 		errs = append(errs, errors.New("the application does not go"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, j.closed(app))...)
 }
 
 // deployed compares a world at rest with what the application asks for: all of it is there, healthy, and nothing else.

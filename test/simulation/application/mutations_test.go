@@ -95,12 +95,16 @@ func TestMutations(t *testing.T) {
 				workload.Raw = append([]byte(" "), workload.Raw...)
 			}
 		}), "the same content has other objects"},
+		"what was never held is not given back": {"deleted before it holds the workload", inPlace, Hooks{Rollouts: func(k rolling.AppRollouts) subject.Kind { return forgetful{k} }}, "has none of its 4 pods on its template, and nobody holds it"},
+		"nobody opens what is over": {"swapped before it holds the workload", inPlace, planning(nil, func(p *plan.Plan) {
+			p.Steps, p.Done = nil, true
+		}), "keeps 4 pods back"},
 		"what only the source had stays":          {"forward", apart, Hooks{Rollouts: func(k rolling.AppRollouts) subject.Kind { return forgetful{k} }}, "2 workloads"},
 		"the rollout lets go without giving back": {"the next one goes in batches", inPlace, Hooks{Line: func(c client.Client) client.Client { return keeping{c} }}, "the controller of cart"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			for _, st := range slices.Concat(stories, byHandStories) {
+			for _, st := range slices.Concat(stories, byHandStories, unclaimed, unclaimedByHand) {
 				if st.name != m.story {
 					continue
 				}

@@ -4,6 +4,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // TestRelease tells every way that a release of an application can go, in place and apart. A change of a transcript is a change of
 // behaviour: read the difference as a user would.
 func TestRelease(t *testing.T) {
-	for name, all := range map[string][]story{"application": stories, "approllout": byHandStories} {
+	for name, all := range map[string][]story{"application": slices.Concat(stories, unclaimed), "approllout": slices.Concat(byHandStories, unclaimedByHand)} {
 		for _, kind := range []string{inPlace, apart} {
 			t.Run(name+"-"+kind, func(t *testing.T) {
 				t.Parallel()

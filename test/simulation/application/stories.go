@@ -78,7 +78,7 @@ func (st story) play(kind string, mutation Hooks) (string, error) {
 
 // ends compares what there is with what should be.
 func (s *simulation) ends(st story, kind string) error {
-	if err := s.judge.settled(); err != nil {
+	if err := errors.Join(s.judge.settled(), s.judge.heldWhole()); err != nil {
 		return err
 	}
 	want := st.ends
