@@ -89,7 +89,7 @@ func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *p
 		return nil, nil
 	}
 	var strays []*unstructured.Unstructured
-	if known := app.Status.LatestRevision; known != nil && known.Revision > 1 { // all that the first one has was read
+	if numberOf(app, w) > 1 { // all that the first one has was read
 		var err error
 		if strays, err = r.strays(ctx, app, w); err != nil {
 			return nil, err
@@ -99,16 +99,24 @@ func (r *Reconciler) tidy(ctx context.Context, app *oamv1beta1.Application, w *p
 	if steps := r.Plan(*w).Steps; len(steps) > 0 {
 		return r.others.Steps(ctx, app.UID, steps), nil
 	}
-	outcomes, err := r.forget(ctx, app, strays)
+	outcomes, err := r.forget(ctx, app, w)
 	if err == nil && len(outcomes) > 0 && apply.Errors(outcomes) == nil && !apply.Conflicts(outcomes) { // what only those had goes after them
 		var more []apply.Outcome
-		more, err = r.forget(ctx, app, strays)
+		more, err = r.forget(ctx, app, w)
 		outcomes = append(outcomes, more...)
 	}
 	if err == nil && len(outcomes) == 0 {
 		remembered.tidied = deployed
 	}
 	return outcomes, err
+}
+
+// numberOf is that of the latest revision. Of an application that was seen as it was before it had any, it is that of the one just made.
+func numberOf(app *oamv1beta1.Application, w *plan.World) int64 {
+	if known := app.Status.LatestRevision; known != nil {
+		return known.Revision
+	}
+	return revision.NumberOf(app.Name, w.Latest)
 }
 
 // usedBy tells all that revisions are kept for, as it is known without asking. What the status has is kept for as long as it has it.
@@ -129,11 +137,10 @@ func usedBy(app *oamv1beta1.Application, w *plan.World) string {
 	return strings.Join(used, " ")
 }
 
-// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed. Strays are objects of the
-// application that its status does not have.
-func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application, strays []*unstructured.Unstructured) ([]apply.Outcome, error) {
-	known := app.Status.LatestRevision
-	if known != nil && known.Revision <= int64(r.RevisionLimit) { // there cannot be more
+// forget deletes revisions that nothing uses any more. It comes when all of the latest is deployed. The status may not have yet what was
+// seen, and what it has may have changed since.
+func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application, w *plan.World) ([]apply.Outcome, error) {
+	if numberOf(app, w) <= int64(r.RevisionLimit) { // there cannot be more
 		return nil, nil
 	}
 	history, components, err := r.history(ctx, app)
@@ -158,7 +165,7 @@ func (r *Reconciler) forget(ctx context.Context, app *oamv1beta1.Application, st
 			users.Deployed = append(users.Deployed, o.GetLabels())
 		}
 	}
-	for _, o := range strays {
+	for _, o := range w.Seen() {
 		users.Deployed = append(users.Deployed, o.GetLabels())
 	}
 	used := users.Used()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kruisev1alpha1 "slipway.dev/slipway/api/kruise/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 )
 
@@ -49,4 +50,39 @@ func TestWhatNoStatusHasKeepsItsRevision(t *testing.T) {
 	}
 	get(w, &corev1.ConfigMap{}, "stray")
 	get(w, &oamv1beta1.ApplicationRevision{}, "shop-v1")
+}
+
+// A manager that has just started can see an application as it was before its status said anything.
+func TestWhatAnEmptyStatusDoesNotHaveKeepsItsRevision(t *testing.T) {
+	for sentence, kept := range map[string]func(*oamv1beta1.Application) client.Object{
+		"an object that no component has": func(a *oamv1beta1.Application) client.Object { return stray(a, "shop-v1") },
+		"the workload of a component": func(a *oamv1beta1.Application) client.Object {
+			set := &kruisev1alpha1.CloneSet{ObjectMeta: stray(a, "shop-v1").ObjectMeta}
+			set.Labels[oamv1beta1.LabelComponent] = "cart"
+			return set
+		},
+		"another object of a component": func(a *oamv1beta1.Application) client.Object {
+			config := stray(a, "shop-v1")
+			config.Name = "cart"
+			return config
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, 1, app("a:1", "one", template))
+			w.settle()
+			if err := w.Create(t.Context(), kept(w.app())); err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range []string{"a:2", "a:3"} {
+				w.edit(image(of))
+			}
+			old := w.app()
+			old.Status = oamv1beta1.ApplicationStatus{}
+			if err := w.Status().Update(t.Context(), old); err != nil {
+				t.Fatal(err)
+			}
+			w.edit(image("a:4"))
+			get(w, &oamv1beta1.ApplicationRevision{}, "shop-v1")
+		})
+	}
 }

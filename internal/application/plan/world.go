@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
@@ -61,6 +63,15 @@ type Plan struct {
 	Rolling string
 	// Done: the latest revision is deployed, and nothing of older ones is left.
 	Done bool
+}
+
+// Seen are all objects that were found of the application, or in the place of one. Some may be in it twice.
+func (w *World) Seen() []*unstructured.Unstructured {
+	all := slices.Clone(w.Applied)
+	for i := range w.Components {
+		all = append(append(all, w.Components[i].Live...), w.Components[i].LiveExtras...)
+	}
+	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o == nil })
 }
 
 // Owns tells whether an object is the application's.
