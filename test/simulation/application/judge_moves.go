@@ -91,10 +91,14 @@ func (j *judge) rolls() bool {
 	return j.saw != nil && (j.saw.Spec.RolloutPlan != nil || j.saw.IsRolloutTemplate())
 }
 
-// takenAway: a workload goes when others of its component have all their pods, or when nobody wants the component any more.
+// takenAway: a workload goes when others of its component have all their pods, or when nobody wants the component any more, as far as
+// the pass can see.
 func (j *judge) takenAway(is runner) error {
 	app := j.application()
-	if app == nil || app.DeletionTimestamp != nil || j.rough || is.Replicas == 0 || !hasComponent(app, is.component) {
+	if app == nil || app.DeletionTimestamp != nil || j.rough || is.Replicas == 0 {
+		return nil
+	}
+	if saw := j.saw; saw != nil && (saw.DeletionTimestamp != nil || !hasComponent(saw, is.component)) {
 		return nil
 	}
 	for _, other := range of(j.World, is.component) {

@@ -47,6 +47,13 @@ func TestMutations(t *testing.T) {
 			}
 			return a
 		}), "the goal of batch 1 of 2 is 2"},
+		"what serves is taken away": {"the next one goes in batches", apart, Hooks{Plan: func(w plan.World) plan.Plan {
+			p := plan.Next(w)
+			if live := w.Components[0].Live; len(live) == 1 && w.Latest == "web-v2" {
+				p.Steps = append(p.Steps, step.Delete(live[0], "it is in the way"))
+			}
+			return p
+		}}, "it is taken away with 4 pods"},
 		"the target grows by one more": {"the next one goes in batches", apart, doing(func(a engine.Action) engine.Action {
 			if resize, is := a.(engine.Resize); is && resize.To > 0 {
 				resize.To++
