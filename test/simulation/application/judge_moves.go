@@ -59,6 +59,11 @@ func goalSince(began, total, batches, batch int) int {
 	return min(goalAfter(began, batches, batch), total)
 }
 
+// goesBack tells whether a rollout may undo what it has done.
+func goesBack(r *oamv1beta1.AppRollout) bool {
+	return r.Status.RollingState == rolloutv1alpha1.RolloutFailingState || r.Status.RollingState == rolloutv1alpha1.RolloutDeletingState
+}
+
 // workloadWrite judges what the manager has done to a workload.
 func (j *judge) workloadWrite(w api.Write) error {
 	is := runnerOf(w.After)
@@ -140,7 +145,7 @@ func (j *judge) changed(was, is runner) error {
 		return fmt.Errorf("it is asked for %d pods after %d, and nobody holds it", is.Replicas, was.Replicas)
 	case r.Status.Running == nil:
 		return fmt.Errorf("it is asked for %d pods after %d by a rollout that has not begun", is.Replicas, was.Replicas)
-	case r.Status.RollingState == rolloutv1alpha1.RolloutFailingState, r.Status.RollingState == rolloutv1alpha1.RolloutDeletingState:
+	case goesBack(r):
 		return nil // it goes back: package test/simulation/rollout judges how
 	case r.Status.Running.Mode == rolloutv1alpha1.ScaleMode:
 		return j.scaled(r, was, is)
@@ -150,10 +155,14 @@ func (j *judge) changed(was, is runner) error {
 	return fmt.Errorf("it is asked for %d pods after %d by a rollout in place", is.Replicas, was.Replicas)
 }
 
-// updated: a new template moves no pod, and later no more pods may have it than the batch allows.
+// updated: a new template moves no pod, and later no more pods may have it than the batch allows. Of one that comes back, the pods that
+// have not left it count, and those on one that is older still: nobody tells them apart.
 func (j *judge) updated(was, is runner) error {
 	on := j.on(is)
 	if !equality.Semantic.DeepEqual(templateOf(was.object), templateOf(is.object)) {
+		if r := j.holder(is.object); r != nil && goesBack(r) {
+			on = max(is.Replicas, len(j.PodsOf(was.object))) - j.on(was)
+		}
 		if is.allowed() > on {
 			return fmt.Errorf("it gets a new template, and %d pods may have it at once; %d have", is.allowed(), on)
 		}
@@ -169,8 +178,7 @@ func (j *judge) updated(was, is runner) error {
 	switch {
 	case r == nil:
 		return fmt.Errorf("%d pods may be updated after %d, and nobody holds it", is.allowed(), was.allowed())
-	case r.Status.RollingState == rolloutv1alpha1.FinalisingState, r.Status.RollingState == rolloutv1alpha1.RolloutFailingState,
-		r.Status.RollingState == rolloutv1alpha1.RolloutDeletingState:
+	case r.Status.RollingState == rolloutv1alpha1.FinalisingState, goesBack(r):
 		return nil
 	}
 	batches := len(r.Status.Running.RolloutBatches)
