@@ -219,15 +219,19 @@ func templateOf(o client.Object) any {
 	return nil
 }
 
-// reached is the batch that may be under way: one look goes on to the next when all that this one waits for is there.
+// reached is the batch that may be under way: one look goes on to the next when all that this one waits for is there. What was there when
+// this one was done may be gone since.
 func (j *judge) reached(r *oamv1beta1.AppRollout, isDone func(batch int) bool) int {
 	batch, last := int(r.Status.CurrentBatch), len(r.Status.Running.RolloutBatches)-1
 	partition := last
 	if saw := j.plans[r.UID]; saw != nil && saw.Spec.RolloutPlan.BatchPartition != nil {
 		partition = int(*saw.Spec.RolloutPlan.BatchPartition)
 	}
-	for batch < min(last, partition) && isDone(batch) {
+	state := r.Status.BatchRollingState
+	verified := isRolling(r) && (state == rolloutv1alpha1.BatchFinalizingState || state == rolloutv1alpha1.BatchReadyState)
+	for batch < min(last, partition) && (verified || isDone(batch)) {
 		batch++
+		verified = false
 	}
 	return batch
 }
