@@ -273,7 +273,7 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is runner) error {
 	least, most := min(sizes[0], sizes[1]), max(sizes[0], sizes[1])
 	batch := j.reached(r, func(batch int) bool {
 		goal := goalAfter(least, batches, batch)
-		return target.available >= goal && len(j.PodsOf(source.object)) <= max(most-goal, 0)
+		return target.available >= goal && len(j.PodsOf(source.object)) <= max(most-goal, 0)+j.surge(source)
 	})
 	name := is.object.GetName()
 	switch goal := goalAfter(most, batches, batch); {
@@ -285,6 +285,15 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is runner) error {
 		return fmt.Errorf("the source is left %d pods, and %d of the target serve: %d are wanted", is.Replicas, target.available, least)
 	}
 	return nil
+}
+
+// surge is how many pods a Deployment may have beyond those that it is asked for, for as long as it is in the middle of an update of its
+// own: by default a quarter.
+func (j *judge) surge(is runner) int {
+	if j.on(is) == len(j.PodsOf(is.object)) {
+		return 0
+	}
+	return (is.Replicas + 3) / 4
 }
 
 // givesFirst tells whether the pass sees a plan by which the source shrinks before the target grows.
