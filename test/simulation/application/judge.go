@@ -143,6 +143,9 @@ func (j *judge) rolloutWrite(w api.Write, r *oamv1beta1.AppRollout) error {
 	ends := w.Verb == api.Remove
 	if w.Verb == api.Update && w.Subresource == api.Status {
 		was := w.Before.(*oamv1beta1.AppRollout)
+		if err := divided(was, r); err != nil {
+			return err
+		}
 		ends = r.Status.RollingState.IsFinal() && !was.Status.RollingState.IsFinal()
 		if sameRun := was.Status.Run == r.Status.Run; sameRun && isRolling(was) && isRolling(r) && r.Status.CurrentBatch < was.Status.CurrentBatch {
 			return fmt.Errorf("it goes from batch %d to %d", was.Status.CurrentBatch+1, r.Status.CurrentBatch+1)

@@ -34,31 +34,6 @@ func isRolling(r *oamv1beta1.AppRollout) bool {
 	return r.Status.RollingState == rolloutv1alpha1.RollingInBatchesState
 }
 
-// goalAfter is how many of so many pods are to be done at the end of a batch, from 0, of so many equal ones: the contract's arithmetic,
-// written for the judge alone. What does not divide goes to the later ones.
-func goalAfter(total, batches, batch int) int {
-	if batch >= batches-1 {
-		return total
-	}
-	done := 0
-	for i := 0; i <= batch; i++ {
-		done += total / batches
-		if i >= batches-total%batches {
-			done++
-		}
-	}
-	return done
-}
-
-// goalSince is goalAfter for pods that were so many when the batches were written out, and are another number now: batches that are
-// numbers stay as they are, and the last one takes the rest.
-func goalSince(began, total, batches, batch int) int {
-	if batch >= batches-1 {
-		return total
-	}
-	return min(goalAfter(began, batches, batch), total)
-}
-
 // goesBack tells whether a rollout may undo what it has done.
 func goesBack(r *oamv1beta1.AppRollout) bool {
 	return r.Status.RollingState == rolloutv1alpha1.RolloutFailingState || r.Status.RollingState == rolloutv1alpha1.RolloutDeletingState
@@ -181,8 +156,8 @@ func (j *judge) updated(was, is runner) error {
 	case r.Status.RollingState == rolloutv1alpha1.FinalisingState, goesBack(r):
 		return nil
 	}
-	batches := len(r.Status.Running.RolloutBatches)
-	goalOf := func(batch int) int { return goalSince(int(r.Status.Running.Total), is.Replicas, batches, batch) }
+	all := j.batches(r)
+	goalOf := func(batch int) int { return all.goal(is.Replicas, batch) }
 	batch := j.reached(r, func(batch int) bool {
 		serving := was.updatedAvailable
 		for _, pod := range j.PodsOf(is.object) {
@@ -193,7 +168,7 @@ func (j *judge) updated(was, is runner) error {
 		return serving-min(was.updatedAvailable, serving-was.updatedAvailable) >= goalOf(batch)
 	})
 	if goal := goalOf(batch); is.allowed() > goal {
-		return fmt.Errorf("%d pods may be updated, and the goal of batch %d of %d is %d", is.allowed(), batch+1, batches, goal)
+		return fmt.Errorf("%d pods may be updated, and the goal of batch %d of %d is %d", is.allowed(), batch+1, len(all), goal)
 	}
 	return nil
 }
@@ -222,7 +197,7 @@ func templateOf(o client.Object) any {
 // reached is the batch that may be under way: one look goes on to the next when all that this one waits for is there. What was there when
 // this one was done may be gone since.
 func (j *judge) reached(r *oamv1beta1.AppRollout, isDone func(batch int) bool) int {
-	batch, last := int(r.Status.CurrentBatch), len(r.Status.Running.RolloutBatches)-1
+	batch, last := int(r.Status.CurrentBatch), len(j.batches(r))-1
 	partition := last
 	if saw := j.plans[r.UID]; saw != nil && saw.Spec.RolloutPlan.BatchPartition != nil {
 		partition = int(*saw.Spec.RolloutPlan.BatchPartition)
@@ -239,21 +214,21 @@ func (j *judge) reached(r *oamv1beta1.AppRollout, isDone func(batch int) bool) i
 // scaled: never further than the goal of the batch.
 func (j *judge) scaled(r *oamv1beta1.AppRollout, was, is runner) error {
 	from, to := int(r.Status.RolloutOriginalSize), int(ptr.Deref(r.Status.Running.TargetSize, int32(was.Replicas)))
-	batches := len(r.Status.Running.RolloutBatches)
+	all := j.batches(r)
 	total, sign := to-from, 1
 	if total < 0 {
 		total, sign = -total, -1
 	}
 	batch := j.reached(r, func(batch int) bool {
-		goal := goalAfter(total, batches, batch)
+		goal := all.goal(total, batch)
 		if sign > 0 {
 			return was.available >= from+goal
 		}
 		return len(j.PodsOf(was.object)) <= from-goal
 	})
-	goal := goalAfter(total, batches, batch)
+	goal := all.goal(total, batch)
 	if moved := sign * (is.Replicas - from); moved > goal && moved > sign*(was.Replicas-from) {
-		return fmt.Errorf("it is asked for %d pods after %d: from %d to %d, the goal of batch %d of %d is %d", is.Replicas, was.Replicas, from, to, batch+1, batches, goal)
+		return fmt.Errorf("it is asked for %d pods after %d: from %d to %d, the goal of batch %d of %d is %d", is.Replicas, was.Replicas, from, to, batch+1, len(all), goal)
 	}
 	return nil
 }
@@ -268,19 +243,19 @@ func (j *judge) tookTurns(r *oamv1beta1.AppRollout, was, is runner) error {
 	if target.object == nil || source.object == nil {
 		return errors.New("one of the two is not there")
 	}
-	noted, batches := j.runOf(r), len(running.RolloutBatches)
+	noted, all := j.runOf(r), j.batches(r)
 	sizes := [2]int{noted.size + noted.drift, int(r.Status.RolloutTargetSize)}
 	least, most := min(sizes[0], sizes[1]), max(sizes[0], sizes[1])
 	batch := j.reached(r, func(batch int) bool {
-		goal := goalAfter(least, batches, batch)
+		goal := all.goal(least, batch)
 		return target.available >= goal && len(j.PodsOf(source.object)) <= max(most-goal, 0)+j.surge(source)
 	})
 	name := is.object.GetName()
-	switch goal := goalAfter(most, batches, batch); {
+	switch goal := all.goal(most, batch); {
 	case name == running.TargetRef.Name && is.Replicas > max(goal, was.Replicas):
-		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, batches, most, goal)
+		return fmt.Errorf("the target is asked for %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, len(all), most, goal)
 	case name == running.SourceRef.Name && is.Replicas < min(least-goal, was.Replicas):
-		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, batches, least, goal)
+		return fmt.Errorf("the source is left %d pods, and the goal of batch %d of %d for %d pods is %d", is.Replicas, batch+1, len(all), least, goal)
 	case name == running.SourceRef.Name && is.Replicas < was.Replicas && !j.rough && !j.givesFirst(r) && is.Replicas+target.available < least:
 		return fmt.Errorf("the source is left %d pods, and %d of the target serve: %d are wanted", is.Replicas, target.available, least)
 	}

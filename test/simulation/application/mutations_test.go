@@ -13,8 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/internal/application"
 	"slipway.dev/slipway/internal/application/plan"
@@ -47,6 +50,20 @@ func TestMutations(t *testing.T) {
 			}
 			return a
 		}), "the goal of batch 1 of 2 is 2"},
+		"a batch is written out too large": {"the next one goes in batches", apart, Hooks{Engine: func(w engine.World, now time.Time) engine.Plan {
+			p := engine.Next(w, now)
+			if running := p.Status.Running; running != nil && w.Rollout.Status.Running == nil {
+				running.RolloutBatches[0].Replicas = ptr.To(intstr.FromInt32(3))
+			}
+			return p
+		}}, "batch 1 of 2 has 3 pods, and 2 are its part of 4"},
+		"a batch grows that has begun": {"the next one goes in batches", apart, Hooks{Engine: func(w engine.World, now time.Time) engine.Plan {
+			p := engine.Next(w, now)
+			if w.Rollout.Status.RollingState == rolloutv1alpha1.RollingInBatchesState {
+				p.Status.Running.RolloutBatches[0].Replicas = ptr.To(intstr.FromInt32(3))
+			}
+			return p
+		}}, "batch 1 of 2 has"},
 		"what serves is taken away": {"the next one goes in batches", apart, Hooks{Plan: func(w plan.World) plan.Plan {
 			p := plan.Next(w)
 			if live := w.Components[0].Live; len(live) == 1 && w.Latest == "web-v2" {
