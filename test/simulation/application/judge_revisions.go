@@ -20,7 +20,7 @@ import (
 // history is what was recorded of one application.
 type history struct {
 	number int64
-	// last is the hash of the newest revision. Objects are, by hash, what its components were rendered to.
+	// last is the hash of the newest revision. Objects are, by hash, what components were rendered to, of revisions that are there.
 	last    string
 	objects map[string]string
 	// asked is what the manager had seen when it made that one: components and definitions.
@@ -34,6 +34,7 @@ func (j *judge) revisionWrite(w api.Write, r *oamv1beta1.ApplicationRevision) er
 		if user := j.userOf(r.Name); user != "" {
 			return fmt.Errorf("%s uses it", user)
 		}
+		j.unknown(r)
 		return nil
 	}
 	of := metav1.GetControllerOf(r)
@@ -70,6 +71,20 @@ func (j *judge) revisionWrite(w api.Write, r *oamv1beta1.ApplicationRevision) er
 	}
 	h.objects[hash] = objects
 	return nil
+}
+
+// unknown forgets the objects of a revision that goes, unless another one has its content: they can only be made anew.
+func (j *judge) unknown(gone *oamv1beta1.ApplicationRevision) {
+	h, hash := j.histories[metav1.GetControllerOf(gone).UID], gone.Labels[oamv1beta1.LabelAppRevisionHash]
+	if h == nil {
+		return
+	}
+	for _, o := range j.Server.List(api.ApplicationRevisions) {
+		if o.GetName() != gone.Name && o.GetLabels()[oamv1beta1.LabelAppRevisionHash] == hash {
+			return
+		}
+	}
+	delete(h.objects, hash)
 }
 
 // askedIn is all of a view that makes a revision.
