@@ -5,6 +5,9 @@ package application
 import (
 	"fmt"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	rolloutv1alpha1 "slipway.dev/slipway/api/oam/rollout/v1alpha1"
 	oamv1beta1 "slipway.dev/slipway/api/oam/v1beta1"
 	"slipway.dev/slipway/test/simulation/api"
 )
@@ -64,10 +67,13 @@ func swapsUnheld(s *simulation) error {
 }
 
 // closed looks at workloads that nobody holds, in a world at rest: one whose pods are all on its template keeps none back, for nobody
-// would ever let them go on to the next one.
+// would ever let them go on to the next one. What a rollout has left that has failed waits for a person.
 func (j *judge) closed(app *oamv1beta1.Application) error {
+	if app == nil || !apimeta.IsStatusConditionTrue(app.Status.Conditions, oamv1beta1.ConditionRevision) { // it says what it waits for
+		return nil
+	}
 	for _, one := range workloads(j.World) {
-		if app == nil || !one.isInPlace() || one.Kept == 0 || one.Held || one.controller != oamv1beta1.ApplicationKind {
+		if !one.isInPlace() || one.Kept == 0 || one.Held || one.controller != oamv1beta1.ApplicationKind || j.failed(one.component) {
 			continue
 		}
 		if pods := j.TallyOf(j.PodsOf(one.object)); pods.All[one.App] == pods.Pods {
@@ -75,6 +81,16 @@ func (j *judge) closed(app *oamv1beta1.Application) error {
 		}
 	}
 	return nil
+}
+
+// failed tells whether a rollout of a component has failed.
+func (j *judge) failed(component string) bool {
+	for _, o := range j.Server.List(api.AppRollouts) {
+		if r := o.(*oamv1beta1.AppRollout); r.Status.RollingState == rolloutv1alpha1.RolloutFailedState && r.Status.Component == component {
+			return true
+		}
+	}
+	return false
 }
 
 // heldWhole looks for a workload all of whose pods are held back, and that nobody holds.
