@@ -25,7 +25,10 @@ done
 one() {
 	local log="$logs/${1//\//-}-$2" # two packages may have a target of one name
 	if go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 1s -parallel=1 "./$1" >"$log" 2>&1; then
-		echo "ok   $2 ($1): $(grep -oE 'execs: [0-9]+' "$log" | tail -n 1), $(grep -oE 'total: [0-9]+' "$log" | tail -n 1 | sed 's/total: //') inputs that reach something of their own"
+		local execs known
+		execs=$(grep -oE 'execs: [0-9]+' "$log" | tail -n 1)
+		known=$(grep -oE 'coverage: [0-9]+/[0-9]+' "$log" | tail -n 1)
+		echo "ok   $2 ($1): ${execs:-no time for new inputs, baseline $known}${execs:+, $(grep -oE 'total: [0-9]+' "$log" | tail -n 1 | sed 's/total: //') inputs that reach something of their own}"
 	else
 		echo "FAIL $2 ($1)"
 		cat "$log"
