@@ -21,6 +21,18 @@ func Of(object metav1.Object, path ...string) []string {
 	return owners
 }
 
+// Whose tells whether any of certain managers owns a field, and whether anybody else does.
+func Whose(object metav1.Object, managers []string, path ...string) (theirs, others bool) {
+	for _, owner := range Of(object, path...) {
+		if slices.Contains(managers, owner) {
+			theirs = true
+		} else {
+			others = true
+		}
+	}
+	return theirs, others
+}
+
 // Applied tells whether a manager owns a field by having applied it on the server's side: then the field goes when the manager
 // applies the object without it, unless others own it too.
 func Applied(object metav1.Object, manager string, path ...string) bool {

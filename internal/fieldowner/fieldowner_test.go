@@ -48,3 +48,23 @@ func TestOwnersOfAField(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoseAFieldIs(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		managers       []string
+		path           []string
+		theirs, others bool
+	}{
+		"theirs and somebody else's":   {[]string{"slipway", "old"}, []string{"spec", "replicas"}, true, true},
+		"theirs alone":                 {[]string{"slipway"}, []string{"spec", "paused"}, true, false},
+		"somebody else's alone":        {[]string{"old"}, []string{"spec", "paused"}, false, true},
+		"all of its owners are theirs": {[]string{"slipway", "autoscaler"}, []string{"spec", "replicas"}, true, false},
+		"nobody's":                     {[]string{"slipway"}, []string{"spec", "strategy"}, false, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if theirs, others := fieldowner.Whose(object(), c.managers, c.path...); theirs != c.theirs || others != c.others {
+				t.Errorf("theirs %t, others %t; want %t, %t", theirs, others, c.theirs, c.others)
+			}
+		})
+	}
+}

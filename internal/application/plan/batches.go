@@ -280,6 +280,6 @@ func (p *planner) asks(wanted oamv1beta1.AppRolloutSpec) bool {
 
 // isForeign tells whether others have written a member of the AppRollout's plan, and we have not.
 func (p *planner) isForeign(member string) bool {
-	owners := fieldowner.Of(p.Rollout, "spec", "rolloutPlan", member)
-	return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool { return slices.Contains(p.Managers, owner) })
+	ours, others := fieldowner.Whose(p.Rollout, p.Managers, "spec", "rolloutPlan", member)
+	return others && !ours
 }

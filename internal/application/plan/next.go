@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -103,7 +102,8 @@ func (p *planner) workload(c *Component, live *unstructured.Unstructured) *unstr
 
 // sizedByOthers tells whether somebody else has said how many pods a workload has: an autoscaler, or a person.
 func (p *planner) sizedByOthers(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(fieldowner.Of(live, "spec", "replicas"), func(manager string) bool { return !slices.Contains(p.Managers, manager) })
+	_, others := fieldowner.Whose(live, p.Managers, "spec", "replicas")
+	return others
 }
 
 // serving is the workload of a component that has most pods: for most kinds the only one.

@@ -92,8 +92,8 @@ func (s *Seen) Opened(rendered *unstructured.Unstructured, managers ...string) *
 	}
 	where, o := s.Kind.places(), s.Object.DeepCopy()
 	ours := func(p path) bool {
-		owners := fieldowner.Of(s.Object, p...)
-		return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool { return !slices.Contains(managers, owner) })
+		theirs, others := fieldowner.Whose(s.Object, managers, p...)
+		return theirs && !others
 	}
 	left := func(p path) bool {
 		return len(p) > 0 && p.get(s.Object) != nil && p.get(rendered) == nil && ours(p)
