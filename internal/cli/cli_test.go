@@ -91,6 +91,20 @@ func newRun(t *testing.T, objects ...client.Object) *run {
 	}
 }
 
+// says runs a command, and compares its exit status and parts of what it prints.
+func (r *run) says(t *testing.T, status int, parts []string, args ...string) {
+	t.Helper()
+	err := r.execute(t.Context(), t, args...)
+	if got := ExitStatus(err); got != status {
+		t.Errorf("status %d, want %d; error %v", got, status, err)
+	}
+	for _, want := range parts {
+		if !strings.Contains(r.out.String(), want) {
+			t.Errorf("does not say %q:\n%s", want, r.out.String())
+		}
+	}
+}
+
 func (r *run) execute(ctx context.Context, t *testing.T, args ...string) error {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

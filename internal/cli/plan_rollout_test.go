@@ -59,15 +59,7 @@ func TestPlanOfARollout(t *testing.T) {
 			if test.args != nil {
 				args = append(args, test.args(dump(t, objects))...)
 			}
-			err := r.execute(t.Context(), t, args...)
-			if got := ExitStatus(err); got != test.status {
-				t.Errorf("status %d, want %d; error %v", got, test.status, err)
-			}
-			for _, want := range test.says {
-				if !strings.Contains(r.out.String(), want) {
-					t.Errorf("does not say %q:\n%s", want, r.out.String())
-				}
-			}
+			r.says(t, test.status, test.says, args...)
 			if err := r.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "web"}, &rolloutv1alpha1.RolloutTrait{}); err == nil {
 				t.Error("the rollout was written")
 			}

@@ -111,15 +111,7 @@ func TestPlanStatus(t *testing.T) {
 			if test.args != nil {
 				args = append(args, test.args(dump(t, objects))...)
 			}
-			err := r.execute(t.Context(), t, args...)
-			if got := ExitStatus(err); got != test.status {
-				t.Errorf("status %d, want %d; error %v", got, test.status, err)
-			}
-			for _, want := range test.says {
-				if !strings.Contains(r.out.String(), want) {
-					t.Errorf("does not say %q:\n%s", want, r.out.String())
-				}
-			}
+			r.says(t, test.status, test.says, args...)
 		})
 	}
 }

@@ -119,14 +119,7 @@ func TestAWorkloadIsTheApplicationsAgainOnEveryEnding(t *testing.T) {
 			for _, then := range c.then {
 				then(w)
 			}
-			w.until(c.end)
-			if got := w.set(); got != c.want {
-				t.Errorf("it is %s\nwant %s", got, c.want)
-			}
-			w.look() // and nothing holds the rollout any more
-			if r := w.rollout(); len(r.Finalizers) > 0 {
-				t.Errorf("the rollout has %v", r.Finalizers)
-			}
+			w.comesTo(c.end, c.want)
 		})
 	}
 }

@@ -87,14 +87,7 @@ func TestAWorkloadThatWasNeverHeldHasItsTemplateBack(t *testing.T) {
 				t.Fatalf("it is delivered as %s\nwant %s", got, want)
 			}
 			c.then(w)
-			w.until(c.end)
-			if got := w.set(); got != c.want {
-				t.Errorf("it is %s\nwant %s", got, c.want)
-			}
-			w.look() // and nothing holds the rollout any more
-			if r := w.rollout(); len(r.Finalizers) > 0 {
-				t.Errorf("the rollout has %v", r.Finalizers)
-			}
+			w.comesTo(c.end, c.want)
 		})
 	}
 }

@@ -151,6 +151,19 @@ func (w *world) until(state func(*oamv1beta1.AppRollout) bool) *oamv1beta1.AppRo
 	return nil
 }
 
+// comesTo has the rollout go on until it ends, with the workload as it is to be, and with nothing that holds the rollout any more.
+func (w *world) comesTo(end func(*oamv1beta1.AppRollout) bool, want string) {
+	w.t.Helper()
+	w.until(end)
+	if got := w.set(); got != want {
+		w.t.Errorf("it is %s\nwant %s", got, want)
+	}
+	w.look()
+	if r := w.rollout(); len(r.Finalizers) > 0 {
+		w.t.Errorf("the rollout has %v", r.Finalizers)
+	}
+}
+
 func is(state rolloutv1alpha1.RollingState) func(*oamv1beta1.AppRollout) bool {
 	return func(r *oamv1beta1.AppRollout) bool { return r.Status.RollingState == state }
 }

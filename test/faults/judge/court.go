@@ -106,16 +106,9 @@ func (c *court) podChanges(e *entry) {
 	} else {
 		c.othersDid(e, before)
 	}
-	switch {
-	case e.gone && removed(e.pod):
+	if e.removes() {
 		delete(c.pods, name)
-	case e.gone && e.pod.UID == "":
-		delete(c.pods, name)
-	default:
-		if e.gone && e.pod.DeletionTimestamp == nil {
-			delete(c.pods, name) // it was deleted at once
-			break
-		}
+	} else {
 		c.pods[name] = e.pod
 		if _, marked := e.pod.Labels["apps.kruise.io/specified-delete"]; marked {
 			c.asked[e.pod.UID] = name
@@ -126,9 +119,11 @@ func (c *court) podChanges(e *entry) {
 	}
 }
 
-// removed: nothing is left to wait for, neither a node nor a finalizer.
-func removed(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
+// removes: the pod is not there any more. It was deleted at once, or nothing is left to wait for, neither a node nor a finalizer.
+func (e *entry) removes() bool {
+	pod := e.pod
+	return e.gone && (pod.UID == "" || pod.DeletionTimestamp == nil ||
+		len(pod.Finalizers) == 0 && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0)
 }
 
 func (c *court) othersDid(e *entry, before *corev1.Pod) {

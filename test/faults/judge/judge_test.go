@@ -140,6 +140,21 @@ func (s *story) leave(name string) {
 	delete(s.pods, name)
 }
 
+// expect compares what was found with what was to be, by invariants.
+func expect(t *testing.T, want []Invariant, found []Finding, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Invariant
+	for _, f := range found {
+		got = append(got, f.Invariant)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("broken (-want +got):\n%s\n%v", diff, found)
+	}
+}
+
 func serving(p *corev1.Pod) {
 	p.Status.Phase, p.Status.PodIP = corev1.PodRunning, "10.0.0.1"
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: "InPlaceUpdateReady", Status: corev1.ConditionTrue}}
@@ -428,16 +443,7 @@ func TestCheck(t *testing.T) {
 			}
 			slices.Reverse(s.events) // the order of lines is that of answers, and means nothing
 			found, err := Check(s.events, nil, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []Invariant
-			for _, f := range found {
-				got = append(got, f.Invariant)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("broken (-want +got):\n%s%v", diff, found)
-			}
+			expect(t, test.want, found, err)
 		})
 	}
 }

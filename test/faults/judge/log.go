@@ -102,7 +102,7 @@ func attribute(all []entry, unanswered []*audit.Event) {
 			}
 		}
 		last[e.pod.Name] = e.pod
-		if e.gone && (e.pod.UID == "" || removed(e.pod)) {
+		if e.removes() {
 			delete(last, e.pod.Name)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"slipway.dev/slipway/test/audit"
@@ -107,16 +106,7 @@ func TestAWriteWhoseAnswerWasLostIsJudgedByWhatWasSeen(t *testing.T) {
 			s := &story{t: t, pods: map[string]*corev1.Pod{}}
 			seen := test.tell(s)
 			found, err := Check(s.events, seen, Options{Product: "slipway-manager", Namespace: "demo"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []Invariant
-			for _, f := range found {
-				got = append(got, f.Invariant)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("broken (-want +got):\n%s%v", diff, found)
-			}
+			expect(t, test.want, found, err)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -214,16 +213,7 @@ func TestCheckRollouts(t *testing.T) {
 			s := &story{t: t, pods: map[string]*corev1.Pod{}}
 			test.tell(s)
 			findings, err := CheckRollouts(s.events, nil, Options{Product: "slipway-manager", Namespace: "demo", Lag: test.lag, Finished: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []Invariant
-			for _, f := range findings {
-				got = append(got, f.Invariant)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s\n%v", diff, findings)
-			}
+			expect(t, test.want, findings, err)
 		})
 	}
 }

@@ -145,6 +145,20 @@ func storePod(ctx context.Context, ns string, n int, change func(*corev1.Pod)) e
 	return live.Status().Patch(ctx, p, client.StrategicMergeFrom(before))
 }
 
+// eachPart shows all pods, claims and revisions of a namespace, each with its kind.
+func eachPart(t *testing.T, ns string, show func(kind string, o client.Object)) {
+	t.Helper()
+	for _, p := range podsOf(t, ns) {
+		show("pod", &p)
+	}
+	for _, c := range claimsOf(t, ns) {
+		show("claim", &c)
+	}
+	for _, r := range revisionsOf(t, ns) {
+		show("revision", &r)
+	}
+}
+
 // versions are the UIDs and versions of all pods, claims and revisions of a namespace.
 func versions(t *testing.T, ns string) map[string]string {
 	t.Helper()
@@ -152,15 +166,7 @@ func versions(t *testing.T, ns string) map[string]string {
 	note := func(kind string, o client.Object) {
 		found[kind+" "+o.GetName()] = string(o.GetUID()) + "/" + o.GetResourceVersion()
 	}
-	for _, p := range podsOf(t, ns) {
-		note("pod", &p)
-	}
-	for _, c := range claimsOf(t, ns) {
-		note("claim", &c)
-	}
-	for _, r := range revisionsOf(t, ns) {
-		note("revision", &r)
-	}
+	eachPart(t, ns, note)
 	return found
 }
 
@@ -234,7 +240,7 @@ func TestWhatIsAdoptedKeepsItsOtherOwners(t *testing.T) {
 func ownersIn(t *testing.T, ns string) map[string][]types.UID {
 	t.Helper()
 	found := map[string][]types.UID{}
-	note := func(kind string, o metav1.Object) {
+	note := func(kind string, o client.Object) {
 		var owners []types.UID
 		for _, ref := range o.GetOwnerReferences() {
 			owners = append(owners, ref.UID)
@@ -242,15 +248,7 @@ func ownersIn(t *testing.T, ns string) map[string][]types.UID {
 		slices.Sort(owners)
 		found[kind+" "+o.GetName()] = owners
 	}
-	for _, p := range podsOf(t, ns) {
-		note("pod", &p)
-	}
-	for _, c := range claimsOf(t, ns) {
-		note("claim", &c)
-	}
-	for _, r := range revisionsOf(t, ns) {
-		note("revision", &r)
-	}
+	eachPart(t, ns, note)
 	return found
 }
 
